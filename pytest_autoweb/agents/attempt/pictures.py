@@ -1,9 +1,9 @@
 """The pictures of an attempt: of its entry page, and of the page after each step."""
 
-import shutil
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from shutil import copyfile
 from typing import NamedTuple
 
 from playwright.sync_api import Error
@@ -132,7 +132,7 @@ def _used_again(
 ) -> str | None:
     """Keep the picture of an earlier moment as that of this one, too."""
     try:
-        shutil.copyfile(before, path)
+        copyfile(before, path)
     except OSError:
         return None
     tools.newest.path, kept = path, relative(path, tools)

@@ -150,12 +150,18 @@ def close_contexts(opened: "Sequence[BrowserContext]") -> None:
 
 def begin_close(context: BrowserContext) -> Callable[[], object]:
     """Begin to close a context, and return a function that waits as `close_contexts` does."""
-    closed = waiting.start_call(context, context.close)
+
+    def close() -> None:
+        with suppress(Exception):
+            context.close()
 
     def wait() -> None:
         with WATCH.limit(LOST_S), suppress(Exception):
             closed()
 
+    # Where nothing else can be done meanwhile, it is closed at once.
+    with WATCH.limit(LOST_S):
+        closed = waiting.start_call(context, close)
     return wait
 
 

@@ -60,7 +60,7 @@ class OpenedPage(NamedTuple):
 
     failure: Failure | None = None
     undisturbed: bool = False
-    """Whether nothing happened in it since `watched` was called."""
+    """Whether nothing has happened in it since it loaded, and so since `watched` was called."""
 
 
 def open_page(

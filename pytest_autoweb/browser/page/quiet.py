@@ -152,7 +152,8 @@ class Quiet(NamedTuple):
     reached: bool
     """Whether it is quiet; False if the time was over, or if it does not answer."""
     undisturbed: bool = False
-    """Whether nothing happened in it since it was first watched for this wait."""
+    """Whether nothing has happened in it since it loaded; False if that is not known, as after an
+    earlier wait."""
 
 
 def wait_until_quiet(where: Page | Frame, *, limit_ms: float = LIMIT_MS) -> bool:

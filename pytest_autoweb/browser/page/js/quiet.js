@@ -1,6 +1,6 @@
 // Waits until nothing has happened in a document, and in its frames of the same origin, for a
 // while, and nothing is announced to happen soon.
-// Returns whether it became quiet within the limit, and whether it was so all the time.
+// Returns whether it became quiet within the limit, and whether nothing has happened since it loaded.
 (tools, { name, still, patient, soon, limit }) => new Promise((done) => {
   const FRAMES = 20, AGAIN = 25, FRAME = 16, NEXT_TO_NOTHING = 1, FOLLOWED = 8;
   const began = performance.now();

@@ -76,14 +76,14 @@
   follow('requestIdleCallback', 'cancelIdleCallback');
   // What is read or computed beside the page's own thread, or put off, ends at a time of its own.
   const { Promise } = window, { then } = Promise.prototype, { addEventListener: listen } = EventTarget.prototype;
-  const follows = (work) => {
+  const busyWith = (work) => {
     steady = false;
     if (underway.size < MOST) underway.add(work);
     return () => { underway.delete(work); };
   };
   const awaited = (given, result) => {
     if (!(result instanceof Promise)) return;
-    const ended = follows(result);
+    const ended = busyWith(result);
     Reflect.apply(then, result, [ended, ended]);
   };
   const AWAITED = {
@@ -99,7 +99,7 @@
   wrap(window, 'createImageBitmap', awaited);
   for (const method of ['readAsArrayBuffer', 'readAsBinaryString', 'readAsDataURL', 'readAsText']) {
     wrap(window.FileReader && FileReader.prototype, method, (given, result, reader) => {
-      Reflect.apply(listen, reader, ['loadend', follows(reader), { once: true }]);
+      Reflect.apply(listen, reader, ['loadend', busyWith(reader), { once: true }]);
     });
   }
   wrap(window.Scheduler && Scheduler.prototype, 'postTask', (given, result) => {

@@ -44,8 +44,9 @@ _LOOK_S = 0.25
 _MEMORY_EVERY_S = 1.0
 _BUSY_S = 0.4
 # The share of a processor from which a process counts as busy: on a loaded machine even one that
-# never rests gets no more.
+# never rests gets no more, and now and then less, so it is looked at more than once.
 _SHARE = 0.1
+_BUSY_LOOKS = 3
 # The subcommand with which Playwright starts its driver.
 _DRIVER = "run-driver"
 _RENDERER = "--type=renderer"
@@ -222,9 +223,7 @@ class BrowserWatch:
             crash()
             caller.page_ended = True
             return True
-        before = {pid: _worked_s(pid) for pid in shown}
-        waiting.sleep(_BUSY_S)
-        busy = [pid for pid in shown if _worked_s(pid) - before[pid] > _BUSY_S * _SHARE]
+        busy = _busy_among(shown)
         caller.page_ended = caller.page_ended or bool(busy)
         for pid in busy:
             _kill(pid)
@@ -318,6 +317,18 @@ def forget_session(page: Page) -> None:
 def _is_gone(page: Page) -> bool:
     browser = page.context.browser
     return page.is_closed() or browser is None or is_lost(browser) or driver_ended(browser)
+
+
+def _busy_among(pids: list[int]) -> list[int]:
+    """Return the processes that never rest."""
+    busy: list[int] = []
+    for _ in range(_BUSY_LOOKS):
+        before = {pid: _worked_s(pid) for pid in pids}
+        waiting.sleep(_BUSY_S)
+        busy = [pid for pid in pids if _worked_s(pid) - before[pid] > _BUSY_S * _SHARE]
+        if busy:
+            break
+    return busy
 
 
 def _worked_s(pid: int) -> float:

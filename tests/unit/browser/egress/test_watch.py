@@ -41,6 +41,8 @@ def driver(
     monkeypatch.setattr(browser_watch, "_DRIVER", "made-up-driver")
     started = subprocess.Popen([sys.executable, "-c", DRIVER, "made-up-driver", RENDERER])
     until(lambda: any("--type=renderer" in p.command for p in ours(started)[1:]))
+    # It has begun to work, which takes a while where many processes do.
+    until(lambda: browser_watch._worked_s(ours(started)[-1].pid) > 0.1)
     yield started
     for process in ours(started):
         browser_watch._kill(process.pid)

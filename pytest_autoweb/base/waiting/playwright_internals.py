@@ -23,6 +23,7 @@ import greenlet  # type: ignore[import-untyped]
 _LOOP, _FIBER, _INNER, _WAIT = "_loop", "_dispatcher_fiber", "_impl_obj", "_sync"
 _SELECTOR, _FRAME = "_selector", "_frame"
 _RECORD, _CONNECTION, _CLOSED = "_start_recording", "_connection", "_closed_error"
+_ROUTES = "_routes"
 _PLAYWRIGHT, _SELECTORS = "_playwright", "selectors"
 
 SNAPSHOT_NOTE = "_ariaRef"
@@ -67,6 +68,17 @@ def is_connection_closed(browser: object) -> bool:
     """
     connection = getattr(getattr(browser, _INNER, None), _CONNECTION, None)
     return getattr(connection, _CLOSED, None) is not None
+
+
+def answers_requests(context: object) -> bool:
+    """Tell whether requests of a context's pages may be answered here, and are told of late.
+
+    Routes of a single page do not count.
+
+    Returns:
+        True also where Playwright has changed its names.
+    """
+    return bool(getattr(getattr(context, _INNER, None), _ROUTES, True))
 
 
 def has_listeners(page: object, event: str) -> bool:

@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary, ref
 from playwright.sync_api import BrowserContext, Error, Frame, Page, Request, Response
 
 from pytest_autoweb.base import waiting
+from pytest_autoweb.base.waiting.playwright_internals import answers_requests
 from pytest_autoweb.browser.page.frames import run_script, script
 
 LIMIT_MS = 3_000.0
@@ -18,9 +19,9 @@ LIMIT_MS = 3_000.0
 SOON_MS = 1_000.0
 """How long a wait allows for timers, animations, frames and changes without end."""
 STILL_MS = 30.0
-"""How long nothing may have changed in a page whose work can all be seen."""
+"""How long nothing may have changed in a page some of whose work cannot be seen to its end."""
 PATIENT_MS = 500.0
-"""How long nothing may have changed in a page that works in ways which cannot be seen."""
+"""How long nothing may have changed in a page that may be answered at any time."""
 
 ARRIVAL_MS = 20_000.0
 """How long a page that was asked for is waited for before its server has answered at all."""
@@ -60,6 +61,14 @@ class _Traffic:
             ("requestfailed", self._on_end),
             ("response", self._on_response),
         )
+
+    @property
+    def exact(self) -> bool:
+        """Whether a request is told of before what its page is asked afterwards is answered."""
+        context = self._context()
+        if context is None or answers_requests(context):
+            return False
+        return context.browser is not None and context.browser.browser_type.name == "chromium"
 
     def busy(self) -> bool:
         """Tell whether a request is in flight that is not known to take long."""
@@ -170,10 +179,12 @@ def watch_until_quiet(
     """Wait until a page is quiet, within limits; never raises.
 
     Quiet means: the document has loaded with its fonts, no request is in flight, no short timer,
-    delayed task, animation or chain of frames is about to end, no file is being read or decoded,
-    and nothing has changed in the document and its frames of the same origin for `STILL_MS`, or
-    `PATIENT_MS` if the page uses workers, sockets, databases or caches. The first wait after the
-    load event counts what was still since then. Requests older than the limit, what goes on beyond
+    delayed task, animation or chain of frames is about to end, nothing is being read or decoded,
+    no task is queued, and the document and its frames of the same origin were drawn since they last
+    changed. Nothing may have changed for `STILL_MS` after the page has begun what cannot be
+    followed to its end, or at all if requests are told of late or a frame is of another origin, and
+    for `PATIENT_MS` if it uses workers, sockets, databases or caches. The first wait after the load
+    event counts what was still since then. Requests older than the limit, what goes on beyond
     `SOON_MS`, and frames of which each asks for the next again and again are ignored. A page that
     is about to be replaced by another one is not what anybody wants to see, so the other one is
     waited for first.
@@ -195,7 +206,7 @@ def watch_until_quiet(
                 continue
             before, looked = traffic.events, waiting.now()
             asked = {"name": _NAME, "still": STILL_MS, "patient": PATIENT_MS}
-            asked |= {"soon": patience, "limit": left}
+            asked |= {"exact": traffic.exact, "soon": patience, "limit": left}
             look = partial(run_script, where, "quiet", asked, timeout_ms=left + _GRACE_MS)
             told = _beside(waiting.start_call(page, look), watched) if watched else look()
         except Error:

@@ -1,12 +1,14 @@
-// Waits until nothing has happened in a document, and in its frames of the same origin, for a
-// while, and nothing is announced to happen soon.
+// Waits until nothing is announced to happen soon in a document, and in its frames of the same
+// origin, and nothing else is queued; and where that does not tell all, until nothing has happened
+// for a while.
 // Returns whether it became quiet within the limit, and whether nothing has happened since it loaded.
-(tools, { name, still, patient, soon, limit }) => new Promise((done) => {
+(tools, { name, still, exact, patient, soon, limit }) => new Promise((done) => {
   const FRAMES = 20, AGAIN = 25, FRAME = 16, NEXT_TO_NOTHING = 1, FOLLOWED = 8;
   const began = performance.now();
   const observers = [];
   const watched = new WeakSet();
-  let touched = began, frames = 0, unseen = false, over = false, undisturbed = false, drawn = false;
+  let touched = began, guessed = -Infinity, strange = false, unseen = false;
+  let frames = 0, over = false, undisturbed = false, drawn = false;
 
   const documents = (root = document, found = []) => {
     if (found.length >= FRAMES) return found;
@@ -15,6 +17,7 @@
       let inner = null;
       try { inner = view.contentDocument; } catch { /* another origin */ }
       if (inner) documents(inner, found);
+      else strange = true;
     }
     return found;
   };
@@ -50,14 +53,21 @@
   // Own timers and frames are not among those that the page has announced.
   const { later, frame, afterwards } = ask(window);
   // Of a page that was opened by somebody else, timers are not known.
-  const least = later === setTimeout ? Math.max(still, 100) : still;
-  // What answers unannounced, such as a database, is given more time.
-  const calm = () => unseen ? Math.max(least, patient) : least;
+  const unknown = later === setTimeout;
+  // The milliseconds for which nothing may happen: longest where a page may be answered unannounced,
+  // as by a database, and none where all that it has begun is known to have ended.
+  const until = () => {
+    if (unseen) return touched + patient;
+    if (unknown) return touched + Math.max(still, 100);
+    return exact && !strange ? guessed + still : touched + still;
+  };
   // The milliseconds until all that a document has announced is due.
   const announced = (root) => {
     if (!root.defaultView) return 0;
     const detail = ask(root.defaultView);
     unseen = unseen || detail.unseen === true;
+    if (typeof detail.guessed === 'number') guessed = Math.max(guessed, performance.now() - Math.max(0, detail.guessed));
+    else strange = true;
     const left = Math.min(Number(detail.left) || 0, soon);
     return Math.max(left, refreshes(root) || moves(root) ? AGAIN : 0);
   };
@@ -76,12 +86,12 @@
     const wait = roots.some(loading) ? AGAIN : 0, due = Math.max(...roots.map(announced));
     if (wait || due > 0) undisturbed = drawn = false;
     // What announces or changes something again and again is not waited for.
-    return passed >= soon ? wait : Math.max(wait, touched + calm() - began - passed, due);
+    return passed >= soon ? wait : Math.max(wait, until() - began - passed, due);
   };
   const look = () => {
     const wait = left();
     if (wait > FRAME) later(look, Math.min(wait - FRAME / 2, AGAIN));
-    else if (drawn) later(settle, wait);
+    else if (drawn && wait > NEXT_TO_NOTHING) later(settle, wait);
     // What is left of a short wait passes while a frame is drawn.
     else settle();
   };
@@ -89,22 +99,24 @@
   // drawn; messages of a scheduler, idle callbacks.
   const settle = () => {
     let called = false;
-    const rested = () => {
+    const rested = (undrawn) => {
       if (called) return;
       called = true;
       const wait = left();
       if (wait > FRAME) look();
       else if (wait > NEXT_TO_NOTHING) later(settle, wait);
-      else finish(true);
+      else if (drawn || undrawn || performance.now() - began >= soon) finish(true);
+      else settle();
     };
-    const end = () => (afterwards || later)(rested);
+    const end = () => (afterwards || later)(() => rested(false));
     if (drawn) end();
     else frame(() => {
       frames += 1;
+      drawn = true;
       end();
     });
     // A page that is not drawn has no frames, and a busy one no time to spare.
-    later(rested, patient);
+    later(() => rested(true), patient);
   };
   // What has been still since it loaded need not be so for the whole time again.
   const heads = documents().map((root) => root.defaultView ? ask(root.defaultView, true) : {});

@@ -11,7 +11,7 @@
     ? callback => { post(callback, { priority: 'background' }).catch(() => {}); }
     : own('requestIdleCallback');
   const due = new Map(), chained = new Set(), underway = new Set();
-  let leaving = 0, unseen = false, touched = 0, steady = false, drawn = true;
+  let leaving = 0, unseen = false, guessed = -Infinity, touched = 0, steady = false, drawn = true;
 
   const announce = (id, delay) => {
     steady = false;
@@ -86,32 +86,95 @@
     const ended = busyWith(result);
     Reflect.apply(then, result, [ended, ended]);
   };
-  const AWAITED = {
+  // What ends soon, at a time that nothing tells.
+  const guess = () => {
+    steady = false;
+    guessed = now();
+  };
+  // What comes unannounced, if at all.
+  const note = () => { unseen = true; };
+  const wrapAll = (kinds, after) => {
+    for (const [kind, methods] of Object.entries(kinds)) {
+      for (const method of methods) wrap(window[kind] && (window[kind].prototype || window[kind]), method, after);
+    }
+  };
+  wrapAll({
     Blob: ['arrayBuffer', 'text'],
+    CookieStore: ['delete', 'get', 'getAll', 'set'],
+    FontFace: ['load'],
     HTMLImageElement: ['decode'],
+    NavigatorUAData: ['getHighEntropyValues'],
+    OffscreenCanvas: ['convertToBlob'],
+    Permissions: ['query'],
+    Request: ['arrayBuffer', 'blob', 'formData', 'json', 'text'],
     Response: ['arrayBuffer', 'blob', 'formData', 'json', 'text'],
+    Scheduler: ['yield'],
+    StorageManager: ['estimate', 'getDirectory', 'persist', 'persisted'],
     SubtleCrypto: ['decrypt', 'deriveBits', 'deriveKey', 'digest', 'encrypt', 'exportKey', 'generateKey',
       'importKey', 'sign', 'unwrapKey', 'verify', 'wrapKey'],
-  };
-  for (const [kind, methods] of Object.entries(AWAITED)) {
-    for (const method of methods) wrap(window[kind] && window[kind].prototype, method, awaited);
-  }
+    WebAssembly: ['compile', 'compileStreaming', 'instantiate', 'instantiateStreaming'],
+  }, awaited);
   wrap(window, 'createImageBitmap', awaited);
-  for (const method of ['readAsArrayBuffer', 'readAsBinaryString', 'readAsDataURL', 'readAsText']) {
-    wrap(window.FileReader && FileReader.prototype, method, (given, result, reader) => {
-      Reflect.apply(listen, reader, ['loadend', busyWith(reader), { once: true }]);
-    });
-  }
-  wrap(window.Scheduler && Scheduler.prototype, 'postTask', (given, result) => {
+  wrapAll({
+    FileReader: ['readAsArrayBuffer', 'readAsBinaryString', 'readAsDataURL', 'readAsText'],
+  }, (given, result, reader) => {
+    Reflect.apply(listen, reader, ['loadend', busyWith(reader), { once: true }]);
+  });
+  wrapAll({ Scheduler: ['postTask'] }, (given, result) => {
     if (!(given[1] && given[1].delay > soon)) awaited(given, result);
   });
-  // What these bring comes unannounced.
-  const note = () => { unseen = true; };
+  wrapAll({ Document: ['startViewTransition'] }, (given, result) => awaited(given, result.finished));
+  const canvas = HTMLCanvasElement.prototype;
+  canvas.toBlob = new Proxy(canvas.toBlob, {
+    apply: (target, self, [callback, ...rest]) => {
+      if (typeof callback !== 'function') return Reflect.apply(target, self, [callback, ...rest]);
+      const ended = busyWith(callback);
+      return Reflect.apply(target, self, [blob => {
+        ended();
+        callback(blob);
+      }, ...rest]);
+    },
+  });
+  wrapAll({
+    Atomics: ['waitAsync'],
+    Blob: ['stream'],
+    Clipboard: ['read', 'readText', 'write', 'writeText'],
+    FileSystemDirectoryHandle: ['getDirectoryHandle', 'getFileHandle'],
+    FileSystemFileHandle: ['createWritable', 'getFile'],
+    Geolocation: ['getCurrentPosition', 'watchPosition'],
+    HTMLMediaElement: ['load', 'play'],
+    History: ['back', 'forward', 'go'],
+    LockManager: ['query', 'request'],
+    MediaDevices: ['enumerateDevices', 'getUserMedia'],
+    Navigation: ['back', 'forward', 'traverseTo'],
+    ReadableStream: ['getReader', 'pipeThrough', 'pipeTo', 'tee', 'values'],
+    ServiceWorkerContainer: ['getRegistration', 'getRegistrations', 'register'],
+    XMLHttpRequest: ['send'],
+  }, guess);
+  for (const source of ['AudioContext', 'OfflineAudioContext', 'RTCPeerConnection', 'WebTransport', 'open']) {
+    wrap(window, source, guess);
+  }
+  // The browser tells of a request a moment after it began. To await its promise instead would hide
+  // from the page that nobody handles its failure.
+  wrap(window, 'fetch', guess);
+  const onSetting = (kind, key, after) => {
+    const owner = window[kind].prototype, accessor = Object.getOwnPropertyDescriptor(owner, key);
+    wrap(accessor, 'set', after);
+    Object.defineProperty(owner, key, accessor);
+  };
+  const loads = (given, result, element) => {
+    if (element.loading === 'lazy') return;
+    const ended = busyWith(element);
+    for (const type of ['load', 'error']) Reflect.apply(listen, element, [type, ended, { once: true }]);
+    later(ended, soon);
+  };
+  for (const kind of ['HTMLIFrameElement', 'HTMLImageElement', 'HTMLScriptElement']) onSetting(kind, 'src', loads);
+  onSetting('HTMLIFrameElement', 'srcdoc', loads);
+  onSetting('HTMLMediaElement', 'src', guess);
   for (const source of ['WebSocket', 'EventSource', 'Worker', 'SharedWorker', 'BroadcastChannel']) {
     wrap(window, source, note);
   }
-  wrap(window.IDBFactory && IDBFactory.prototype, 'open', note);
-  for (const method of ['open', 'match']) wrap(window.CacheStorage && CacheStorage.prototype, method, note);
+  wrapAll({ IDBFactory: ['open'], CacheStorage: ['open', 'match'] }, note);
   if (window.navigation) {
     navigation.addEventListener('navigate', event => {
       if (!event.destination.sameDocument && event.downloadRequest === null) leaving = now();
@@ -147,6 +210,6 @@
     if (underway.size || (chained.size && event.detail.early)) last = Math.max(last, now() + OVERDUE);
     const head = touched ? { still: now() - touched, steady, drawn } : {};
     if (event.detail.begins) endHeadStart();
-    Object.assign(event.detail, { left: last - now(), unseen, ...head, later, frame, afterwards });
+    Object.assign(event.detail, { left: last - now(), unseen, guessed: now() - guessed, ...head, later, frame, afterwards });
   }, true);
 }

@@ -411,6 +411,7 @@ def _open_page(setting: AttemptSetting) -> Iterator[Page]:
         suppression=suppression or (attack.address(case.entry_url) if attack else None),
         traffic=TrafficReader(traffic, verify=case.traffic.verify) if traffic else None,
         ready=ready,
+        browser=resources.browser(),
         on_blocked=lambda origin: log.blocked.setdefault(origin),
     ) as page:
         if ready is None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from playwright.sync_api import Page
+from playwright.sync_api import Browser, Page
 
 from pytest_autoweb.agents.attempt.strategy import Strategy
 from pytest_autoweb.agents.attempt.tools import Clock
@@ -103,6 +103,8 @@ class CellResources:
     environ: Mapping[str, str]
     filed_keys: frozenset[str] = frozenset()
     """The keys in the project's `.env`, which only models get; removed from all that is written."""
+    browser: Callable[[], Browser | None] = lambda: None
+    """Returns the browser in which `open_page` will open it, where that is known."""
     ready_page: Callable[[], ReadyPage | None] = lambda: None
     """Returns a page that was opened in advance with `PLAIN_CONTEXT`, if there is one."""
     before_page: Callable[[Path], None] = lambda folder: None

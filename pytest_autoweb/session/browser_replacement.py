@@ -241,6 +241,13 @@ def _no_lost_driver(record: logging.LogRecord) -> bool:
     return not str(error).startswith(LOST_DRIVER)
 
 
+def made_browser(request: pytest.FixtureRequest) -> Browser | None:
+    """Return the session's browser; None if none has been started yet."""
+    fixture = made_fixtures(request).get(_BROWSER)
+    made = fixture.cached_result if fixture is not None else None
+    return made[0] if made is not None else None
+
+
 def dead_part(request: pytest.FixtureRequest) -> str:
     """Return the fixture to end: the driver's, the browser's, or "" if both live.
 

@@ -23,6 +23,7 @@ from pytest_autoweb.session.browser_replacement import (
     begin_close,
     close_contexts,
     leave_living,
+    made_browser,
     open_apart,
     open_living,
 )
@@ -166,24 +167,22 @@ def run_with_fixtures(
         if held is not None:
             held.append(str(agent_folder(folder)))
 
-    def leave_page(page: "Page") -> None:
-        closings.append(begin_close(page.context))
-
     opened: list[BrowserContext] = []
     closings: list[Callable[[], object]] = []
     pool, connected = session.browsers, bool(request.getfixturevalue("connect_options"))
     remote = connected or (pool is not None and not pool.reaches_proxy)
-    apart = outside or connected or pool is not None
-    prefetched = None if apart else prefetched_page_of(request)
+    launched_here = not (outside or connected or pool)
+    prefetched = prefetched_page_of(request) if launched_here else None
     try:
         lent = resources_of(cell, session, request.config, open_page, remote=remote)
     except (SettingsError, OSError) as error:
         return _without_place(cell, error)
     resources = replace(
         lent,
+        browser=lambda: made_browser(request) if launched_here else None,
         ready_page=ready_page,
         before_page=before_page,
-        leave_page=leave_page,
+        leave_page=lambda page: closings.append(begin_close(page.context)),
         sharing=None if cell.called else sharing_of(request.node),
     )
     with WATCH.on():
@@ -247,7 +246,9 @@ def _run_in_flight(item: pytest.Item, open_page: OpenPage) -> CellResult:
                 lent = resources_of(item.cell, session, item.config, opening, remote=False)
             except (SettingsError, OSError) as error:
                 return _without_place(item.cell, error)
-            resources = replace(lent, sharing=sharing_of(item))
+            flights = item.config.stash[FLIGHTS]
+            browser = flights.browser if flights else None
+            resources = replace(lent, browser=lambda: browser, sharing=sharing_of(item))
             result = _run_noted(item.cell, resources, item.config)
         finally:
             close_contexts(opened)

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
+from urllib.request import ProxyHandler, build_opener
 
 import pytest
 from cell_launch import cell_args
@@ -34,16 +36,25 @@ def notes() -> list[str]:
     return []
 
 
-@pytest.fixture
-def opened(cell_browser: Browser, site: Site, notes: list[str]) -> Opener:
-    """Opens a guarded page on which `site` and the given origins are allowed."""
+@pytest.fixture(params=["by its process", "by a password"])
+def opened(
+    request: pytest.FixtureRequest, cell_browser: Browser, site: Site, notes: list[str]
+) -> Opener:
+    """Opens a guarded page on which `site` and the given origins are allowed.
+
+    The proxy knows the browser in one of two ways.
+    """
+    browser = cell_browser if request.param == "by its process" else None
+    # It starts what makes its connections for its first page.
+    cell_browser.new_page().close()
 
     def open_page(args: dict[str, Any]) -> Page:
         return cell_browser.new_context(**args).new_page()
 
     def opened(*allowed: str) -> AbstractContextManager[Page]:
         policy = OriginPolicy(site.url, allowed)
-        return guarded_page(open_page, {"service_workers": "block"}, policy, notes.append)
+        args = {"service_workers": "block"}
+        return guarded_page(open_page, args, policy, notes.append, browser=browser)
 
     return opened
 
@@ -66,6 +77,31 @@ def test_a_page_reaches_a_listed_origin_in_every_way_it_has(
 
     assert EXPECTED - forbidden.reached == set()
     assert notes == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks Linux")
+def test_the_proxy_serves_the_browser_and_its_driver_without_a_password_and_nobody_else(
+    cell_browser: Browser, site: Site
+) -> None:
+    settings: list[dict[str, str]] = []
+    # It starts what makes its connections for its first page.
+    cell_browser.new_page().close()
+
+    def open_page(args: dict[str, Any]) -> Page:
+        settings.append(args["proxy"])
+        return cell_browser.new_context(**args).new_page()
+
+    policy = OriginPolicy(site.url)
+    with guarded_page(open_page, {}, policy, lambda line: None, browser=cell_browser) as page:
+        page.goto(site.put("/a", "hello"))
+        replies = [page.inner_text("body"), page.request.get(f"{site.url}a").text()]
+        opener = build_opener(ProxyHandler({"http": settings[0]["server"]}))
+        with pytest.raises(HTTPError, match="407"):
+            opener.open(f"{site.url}a")
+        page.context.close()
+
+    assert replies == ["hello", "hello"]
+    assert settings[0].keys() == {"server", "bypass"}
 
 
 @pytest.mark.long

@@ -4,7 +4,7 @@ The egress proxy does this wherever the browser can be made to send everything t
 cannot, requests are also routed inside the browser, and the run reports that egress is partial.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from typing import Any, NamedTuple
@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, Error, Page
 
 from pytest_autoweb.base.errors import BrowserError
 from pytest_autoweb.browser.egress.chromium import EGRESS_FLAGS, NO_NAMES_FLAG
+from pytest_autoweb.browser.egress.connection_holders import connections_of
 from pytest_autoweb.browser.egress.proxy import EgressProxy
 from pytest_autoweb.browser.egress.request_policy import OriginPolicy
 from pytest_autoweb.browser.egress.request_routes import RequestRoutes
@@ -48,6 +49,7 @@ def guarded_page(
     suppression: StandIn | None = None,
     traffic: TrafficReader | None = None,
     ready: ReadyPage | None = None,
+    browser: Browser | None = None,
     on_blocked: Callable[[str], None] = lambda origin: None,
 ) -> Iterator[Page]:
     """Yield a page in a fresh context that can reach only the origins of the policy.
@@ -62,6 +64,7 @@ def guarded_page(
         suppression: answers requests as if they had been sent; None if nothing does.
         traffic: reads and answers all requests; None: they are only passed on.
         ready: a page to use instead of a new one, if nothing is to be read.
+        browser: the browser in which `open_page` opens it, as far as that is known.
 
     Raises:
         BrowserError: the browser does not send its traffic to where it could be read.
@@ -70,15 +73,15 @@ def guarded_page(
         raise BrowserError(f"traffic can be neither recorded, replayed nor held back: {REMOTE}")
     in_browser = suppression is not None and (remote or suppression.encrypted)
     blocked = _teller(note, on_blocked)
-    tell_passed = _passed_teller(note)
-
-    def passed(origin: str) -> None:
-        # With a proxy in front, the redirect has been refused there.
-        if remote:
-            tell_passed(origin)
-
+    # With a proxy in front, a redirect has been refused there.
+    passed = _passed_teller(note) if remote else lambda origin: None
     taken = None if in_browser else suppression
-    proxy = ready.proxy if ready else EgressProxy(policy, blocked, note, traffic=traffic)
+    if ready is not None:
+        proxy = ready.proxy
+    else:
+        # For a proxy with a password the browser keeps no cache, so that each request is read.
+        known = connections_of(browser) if traffic is None else None
+        proxy = EgressProxy(policy, blocked, note, traffic=traffic, connections=known)
     proxy.admit(policy, blocked, note, taken)
     with proxy:
         settings: dict[str, Any] = {} if remote else {"proxy": proxy.settings}
@@ -95,9 +98,13 @@ def guarded_page(
         try:
             yield page
         finally:
-            for origin, count in proxy.blocked.items():
-                if count > 1:
-                    note(f"blocked: {origin}: {count} requests in all")
+            _tell_totals(proxy.blocked, note)
+
+
+def _tell_totals(blocked: Mapping[str, int], note: Callable[[str], None]) -> None:
+    for origin, count in blocked.items():
+        if count > 1:
+            note(f"blocked: {origin}: {count} requests in all")
 
 
 @contextmanager

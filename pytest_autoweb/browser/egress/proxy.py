@@ -21,6 +21,7 @@ from urllib.request import getproxies, proxy_bypass
 from pytest_autoweb.base import waiting
 from pytest_autoweb.base.errors import BrowserError
 from pytest_autoweb.base.tokens import is_token
+from pytest_autoweb.browser.egress.connection_holders import BrowserConnections
 from pytest_autoweb.browser.egress.http_messages import (
     HEAD_BYTES,
     AnswerHead,
@@ -96,6 +97,8 @@ class EgressProxy:
         on_cut: called with a sentence for each reply that was too large, from the same thread.
         suppression: a request that is answered here and reaches no origin; None if there is none.
         traffic: reads and answers all requests; None: they are passed on, and TLS unread.
+        connections: tells those of the browser from others; None: it has to show a password, for
+            which Playwright stops each request on its way and keeps no cache.
     """
 
     def __init__(
@@ -105,7 +108,9 @@ class EgressProxy:
         on_cut: Callable[[str], None] = lambda sentence: None,
         suppression: StandIn | None = None,
         traffic: TrafficReader | None = None,
+        connections: BrowserConnections | None = None,
     ) -> None:
+        self._connections = connections
         self._policy, self._on_blocked, self._on_cut = policy, on_blocked, on_cut
         self._suppression, self._traffic = suppression, traffic
         self._replies_left = REPLIES_BYTES
@@ -121,13 +126,11 @@ class EgressProxy:
     @property
     def settings(self) -> dict[str, str]:
         """Return the value for `new_context(proxy=…)`."""
-        return {
-            "server": f"http://127.0.0.1:{self.port}",
-            # By default Chromium bypasses proxies for loopback addresses.
-            "bypass": "<-loopback>",
-            "username": self._user,
-            "password": self._password,
-        }
+        # By default Chromium bypasses proxies for loopback addresses.
+        at = {"server": f"http://127.0.0.1:{self.port}", "bypass": "<-loopback>"}
+        if self._connections is not None:
+            return at
+        return {**at, "username": self._user, "password": self._password}
 
     @property
     def blocked(self) -> dict[str, int]:
@@ -214,9 +217,7 @@ class EgressProxy:
             self._on_blocked(blocked)
 
     async def _answer(self, head: RequestHead, reader: Reader, writer: Writer) -> None:
-        # Other programs on this machine can reach the port, so they must not guess the password.
-        given = header(head.headers, "proxy-authorization").removeprefix("Basic ")
-        if not is_token(given, self._token):
+        if not self._is_browser(head, writer):
             raise ProxyRefusal(407, "this proxy serves one browser only")
         if head.method == "CONNECT":
             # Browsers name themselves to a proxy, and a page cannot keep them from it. Playwright's
@@ -225,6 +226,14 @@ class EgressProxy:
             await self._tunnel(head.target, reader, writer, unpaged=unpaged)
         else:
             await self._forward(head, reader, writer)
+
+    def _is_browser(self, head: RequestHead, writer: Writer) -> bool:
+        """Tell the browser from other programs on this machine, which can reach the port, too."""
+        if self._connections is not None:
+            far, near = (writer.get_extra_info(name) for name in ("peername", "sockname"))
+            return self._connections.include(far, near)
+        given = header(head.headers, "proxy-authorization").removeprefix("Basic ")
+        return is_token(given, self._token)
 
     async def _forward(self, head: RequestHead, reader: Reader, writer: Writer) -> None:
         """Forward a plain HTTP request, which proxies get with an absolute URL."""

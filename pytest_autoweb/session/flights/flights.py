@@ -244,6 +244,11 @@ class Flights:
 
         cell.flight = self._hub.launch(fly)
 
+    @property
+    def browser(self) -> Browser | None:
+        """The browser that cells in flight share, if it lives."""
+        return self._browser
+
     def _new_page(self, context_args: dict[str, Any]) -> Page:
         """Open a page for a cell in flight, whose browser may have died under all of them."""
         if self._browser is not None:

@@ -17,6 +17,7 @@ from pytest_autoweb.browser.egress.browser_watch import (
     driver_ended,
     is_lost,
 )
+from pytest_autoweb.browser.egress.connection_holders import connections_of
 from pytest_autoweb.browser.egress.guarded_page import ReadyPage
 from pytest_autoweb.browser.egress.proxy import EgressProxy
 from pytest_autoweb.browser.egress.request_policy import OriginPolicy
@@ -117,7 +118,8 @@ class PrefetchedPage:
 
     def _open(self, browser: Browser, given: dict[str, Any]) -> None:
         # Until a cell names the origins that it may reach, it may reach none.
-        proxy = EgressProxy(OriginPolicy("http://none.invalid"), lambda origin: None)
+        nowhere = OriginPolicy("http://none.invalid")
+        proxy = EgressProxy(nowhere, lambda o: None, connections=connections_of(browser))
         page: Page | None = None
         try:
             proxy.__enter__()

@@ -23,7 +23,7 @@ import greenlet  # type: ignore[import-untyped]
 _LOOP, _FIBER, _INNER, _WAIT = "_loop", "_dispatcher_fiber", "_impl_obj", "_sync"
 _SELECTOR, _FRAME = "_selector", "_frame"
 _RECORD, _CONNECTION, _CLOSED = "_start_recording", "_connection", "_closed_error"
-_ROUTES = "_routes"
+_ROUTES, _OPTIONS, _CREDENTIALS = "_routes", "_options", "httpCredentials"
 _PLAYWRIGHT, _SELECTORS = "_playwright", "selectors"
 
 SNAPSHOT_NOTE = "_ariaRef"
@@ -70,15 +70,18 @@ def is_connection_closed(browser: object) -> bool:
     return getattr(connection, _CLOSED, None) is not None
 
 
-def answers_requests(context: object) -> bool:
-    """Tell whether requests of a context's pages may be answered here, and are told of late.
+def stops_requests(context: object) -> bool:
+    """Tell whether Playwright stops the requests of a context on their way, and tells of them late.
 
-    Routes of a single page do not count.
+    It does for routes of the context and for credentials of servers. Routes of a single page and
+    the password of a proxy, which it does not keep here, do not count.
 
     Returns:
         True also where Playwright has changed its names.
     """
-    return bool(getattr(getattr(context, _INNER, None), _ROUTES, True))
+    inner = getattr(context, _INNER, None)
+    options = getattr(inner, _OPTIONS, {_CREDENTIALS: True})
+    return bool(getattr(inner, _ROUTES, True) or options.get(_CREDENTIALS))
 
 
 def has_listeners(page: object, event: str) -> bool:

@@ -12,9 +12,9 @@ import struct
 import sys
 from contextlib import suppress
 from functools import cache
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
-from playwright.sync_api import Browser, Error
+from playwright.sync_api import Browser, BrowserContext, Error
 
 from pytest_autoweb.base.process_tree import is_process_alive, start_mark
 from pytest_autoweb.browser.egress.browser_watch import browser_processes
@@ -149,3 +149,16 @@ def _holds(pid: int, inode: int) -> bool:
                 if told.st_ino == inode and stat.S_ISSOCK(told.st_mode):
                     return True
     return False
+
+
+_WITH_PASSWORD: WeakSet[BrowserContext] = WeakSet()
+
+
+def note_password(context: BrowserContext) -> None:
+    """Note that a context shows its proxy a password, so that Playwright stops each request."""
+    _WITH_PASSWORD.add(context)
+
+
+def shows_password(context: BrowserContext) -> bool:
+    """Tell whether a context shows its proxy a password, and so tells of its requests late."""
+    return context in _WITH_PASSWORD

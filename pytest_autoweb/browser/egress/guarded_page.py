@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Error, Page
 
 from pytest_autoweb.base.errors import BrowserError
 from pytest_autoweb.browser.egress.chromium import EGRESS_FLAGS, NO_NAMES_FLAG
-from pytest_autoweb.browser.egress.connection_holders import connections_of
+from pytest_autoweb.browser.egress.connection_holders import connections_of, note_password
 from pytest_autoweb.browser.egress.proxy import EgressProxy
 from pytest_autoweb.browser.egress.request_policy import OriginPolicy
 from pytest_autoweb.browser.egress.request_routes import RequestRoutes
@@ -76,12 +76,9 @@ def guarded_page(
     # With a proxy in front, a redirect has been refused there.
     passed = _passed_teller(note) if remote else lambda origin: None
     taken = None if in_browser else suppression
-    if ready is not None:
-        proxy = ready.proxy
-    else:
-        # For a proxy with a password the browser keeps no cache, so that each request is read.
-        known = connections_of(browser) if traffic is None else None
-        proxy = EgressProxy(policy, blocked, note, traffic=traffic, connections=known)
+    # For a proxy with a password the browser keeps no cache, so that each request is read.
+    known = connections_of(browser) if traffic is None else None
+    proxy = ready.proxy if ready else EgressProxy(policy, blocked, note, None, traffic, known)
     proxy.admit(policy, blocked, note, taken)
     with proxy:
         settings: dict[str, Any] = {} if remote else {"proxy": proxy.settings}
@@ -89,6 +86,8 @@ def guarded_page(
             # The proxy ends TLS by a certificate of its own, and verifies those of servers.
             settings["ignore_https_errors"] = True
         page = ready.page if ready else open_page({**context_args, **settings})
+        if not proxy.knows_browser:
+            note_password(page.context)
         # Routing in the browser is slower and shows fewer requests, so it is the last resort.
         if gap := missing_cover(page.context.browser, remote=remote):
             note(f"egress: partial: {gap}")

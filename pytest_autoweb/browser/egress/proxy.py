@@ -128,9 +128,14 @@ class EgressProxy:
         """Return the value for `new_context(proxy=…)`."""
         # By default Chromium bypasses proxies for loopback addresses.
         at = {"server": f"http://127.0.0.1:{self.port}", "bypass": "<-loopback>"}
-        if self._connections is not None:
+        if self.knows_browser:
             return at
         return {**at, "username": self._user, "password": self._password}
+
+    @property
+    def knows_browser(self) -> bool:
+        """Tell whether it knows the browser by its processes, and asks for no password."""
+        return self._connections is not None
 
     @property
     def blocked(self) -> dict[str, int]:

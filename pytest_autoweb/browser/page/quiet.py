@@ -11,7 +11,8 @@ from weakref import WeakKeyDictionary, ref
 from playwright.sync_api import BrowserContext, Error, Frame, Page, Request, Response
 
 from pytest_autoweb.base import waiting
-from pytest_autoweb.base.waiting.playwright_internals import answers_requests
+from pytest_autoweb.base.waiting.playwright_internals import stops_requests
+from pytest_autoweb.browser.egress.connection_holders import shows_password
 from pytest_autoweb.browser.page.frames import run_script, script
 
 LIMIT_MS = 3_000.0
@@ -66,7 +67,7 @@ class _Traffic:
     def exact(self) -> bool:
         """Whether a request is told of before what its page is asked afterwards is answered."""
         context = self._context()
-        if context is None or answers_requests(context):
+        if context is None or stops_requests(context) or shows_password(context):
             return False
         return context.browser is not None and context.browser.browser_type.name == "chromium"
 

@@ -54,9 +54,10 @@
   const { later, frame, afterwards } = ask(window);
   // Of a page that was opened by somebody else, timers are not known.
   const unknown = later === setTimeout;
-  // The milliseconds for which nothing may happen: longest where a page may be answered unannounced,
-  // as by a database, and none where all that it has begun is known to have ended.
-  const until = () => {
+  // The moment before which the page is not quiet, because what it has begun cannot be followed. A page
+  // that may be answered unannounced, as by a database, has to be still longest; one of which all is
+  // known, and whose requests are told at once (`exact`), need not be still at all.
+  const unsure = () => {
     if (unseen) return touched + patient;
     if (unknown) return touched + Math.max(still, 100);
     return exact && !strange ? guessed + still : touched + still;
@@ -86,7 +87,7 @@
     const wait = roots.some(loading) ? AGAIN : 0, due = Math.max(...roots.map(announced));
     if (wait || due > 0) undisturbed = drawn = false;
     // What announces or changes something again and again is not waited for.
-    return passed >= soon ? wait : Math.max(wait, until() - began - passed, due);
+    return passed >= soon ? wait : Math.max(wait, unsure() - began - passed, due);
   };
   const look = () => {
     const wait = left();

@@ -10,7 +10,7 @@
   const afterwards = post
     ? callback => { post(callback, { priority: 'background' }).catch(() => {}); }
     : own('requestIdleCallback');
-  const due = new Map(), chained = new Set(), underway = new Set();
+  const due = new Map(), chained = new Set(), underway = new Map();
   let leaving = 0, unseen = false, guessed = -Infinity, touched = 0, steady = false, drawn = true;
 
   const announce = (id, delay) => {
@@ -18,20 +18,21 @@
     if (due.size >= MOST) for (const [old, when] of due) if (when < now()) due.delete(old);
     if (due.size < MOST) due.set(id, now() + delay);
   };
-  // A proxy looks like what it stands for, whatever a page asks of it.
-  const wrap = (owner, key, after) => {
+  // A proxy looks like what it stands for, whatever a page asks of it. The page gets what `pass`
+  // makes of the result.
+  const replace = (owner, key, pass) => {
     const made = owner && owner[key];
     if (typeof made !== 'function') return;
-    const told = (given, result, self) => {
-      after(given, result, self);
-      return result;
-    };
     owner[key] = new Proxy(made, {
-      apply: (target, self, given) => told(given, Reflect.apply(target, self, given), self),
-      construct: (target, given, kind) => told(given, Reflect.construct(target, given, kind)),
+      apply: (target, self, given) => pass(given, Reflect.apply(target, self, given), self),
+      construct: (target, given, kind) => pass(given, Reflect.construct(target, given, kind)),
     });
     if (made.prototype && made.prototype.constructor === made) made.prototype.constructor = owner[key];
   };
+  const wrap = (owner, key, after) => replace(owner, key, (given, result, self) => {
+    after(given, result, self);
+    return result;
+  });
   const delayOf = given => given[1] === undefined ? 0 : typeof given[1] === 'number' ? given[1] : Infinity;
   wrap(window, 'setTimeout', (given, id) => {
     if (delayOf(given) > soon) return;
@@ -76,15 +77,29 @@
   follow('requestIdleCallback', 'cancelIdleCallback');
   // What is read or computed beside the page's own thread, or put off, ends at a time of its own.
   const { Promise } = window, { then } = Promise.prototype, { addEventListener: listen } = EventTarget.prototype;
+  const isRecent = since => since > now() - soon;
   const busyWith = (work) => {
     steady = false;
-    if (underway.size < MOST) underway.add(work);
+    if (underway.size >= MOST) for (const [old, since] of underway) if (!isRecent(since)) underway.delete(old);
+    if (underway.size < MOST) underway.set(work, now());
     return () => { underway.delete(work); };
   };
+  const busy = () => [...underway.values()].some(isRecent);
+  // The page gets a promise that comes after its own, so that a failure which it does not handle is
+  // still told to it as such.
   const awaited = (given, result) => {
-    if (!(result instanceof Promise)) return;
+    if (!(result instanceof Promise)) return result;
     const ended = busyWith(result);
-    Reflect.apply(then, result, [ended, ended]);
+    return Reflect.apply(then, result, [
+      (value) => {
+        ended();
+        return value;
+      },
+      (error) => {
+        ended();
+        throw error;
+      },
+    ]);
   };
   // What ends soon, at a time that nothing tells.
   const guess = () => {
@@ -93,12 +108,12 @@
   };
   // What comes unannounced, if at all.
   const note = () => { unseen = true; };
-  const wrapAll = (kinds, after) => {
+  const each = (kinds, change, told) => {
     for (const [kind, methods] of Object.entries(kinds)) {
-      for (const method of methods) wrap(window[kind] && (window[kind].prototype || window[kind]), method, after);
+      for (const method of methods) change(window[kind] && (window[kind].prototype || window[kind]), method, told);
     }
   };
-  wrapAll({
+  each({
     Blob: ['arrayBuffer', 'text'],
     CookieStore: ['delete', 'get', 'getAll', 'set'],
     FontFace: ['load'],
@@ -113,17 +128,19 @@
     SubtleCrypto: ['decrypt', 'deriveBits', 'deriveKey', 'digest', 'encrypt', 'exportKey', 'generateKey',
       'importKey', 'sign', 'unwrapKey', 'verify', 'wrapKey'],
     WebAssembly: ['compile', 'compileStreaming', 'instantiate', 'instantiateStreaming'],
-  }, awaited);
-  wrap(window, 'createImageBitmap', awaited);
-  wrapAll({
+  }, replace, awaited);
+  for (const asked of ['createImageBitmap', 'fetch']) replace(window, asked, awaited);
+  each({
     FileReader: ['readAsArrayBuffer', 'readAsBinaryString', 'readAsDataURL', 'readAsText'],
-  }, (given, result, reader) => {
+  }, wrap, (given, result, reader) => {
     Reflect.apply(listen, reader, ['loadend', busyWith(reader), { once: true }]);
   });
-  wrapAll({ Scheduler: ['postTask'] }, (given, result) => {
-    if (!(given[1] && given[1].delay > soon)) awaited(given, result);
+  each({ Scheduler: ['postTask'] }, replace, (given, result) =>
+    given[1] && given[1].delay > soon ? result : awaited(given, result));
+  each({ Document: ['startViewTransition'] }, wrap, (given, { finished }) => {
+    const ended = busyWith(finished);
+    Reflect.apply(then, finished, [ended, ended]);
   });
-  wrapAll({ Document: ['startViewTransition'] }, (given, result) => awaited(given, result.finished));
   const canvas = HTMLCanvasElement.prototype;
   canvas.toBlob = new Proxy(canvas.toBlob, {
     apply: (target, self, [callback, ...rest]) => {
@@ -135,7 +152,7 @@
       }, ...rest]);
     },
   });
-  wrapAll({
+  each({
     Atomics: ['waitAsync'],
     Blob: ['stream'],
     Clipboard: ['read', 'readText', 'write', 'writeText'],
@@ -150,13 +167,10 @@
     ReadableStream: ['getReader', 'pipeThrough', 'pipeTo', 'tee', 'values'],
     ServiceWorkerContainer: ['getRegistration', 'getRegistrations', 'register'],
     XMLHttpRequest: ['send'],
-  }, guess);
+  }, wrap, guess);
   for (const source of ['AudioContext', 'OfflineAudioContext', 'RTCPeerConnection', 'WebTransport', 'open']) {
     wrap(window, source, guess);
   }
-  // The browser tells of a request a moment after it began. To await its promise instead would hide
-  // from the page that nobody handles its failure.
-  wrap(window, 'fetch', guess);
   const onSetting = (kind, key, after) => {
     const owner = window[kind].prototype, accessor = Object.getOwnPropertyDescriptor(owner, key);
     wrap(accessor, 'set', after);
@@ -166,7 +180,6 @@
     if (element.loading === 'lazy') return;
     const ended = busyWith(element);
     for (const type of ['load', 'error']) Reflect.apply(listen, element, [type, ended, { once: true }]);
-    later(ended, soon);
   };
   for (const kind of ['HTMLIFrameElement', 'HTMLImageElement', 'HTMLScriptElement']) onSetting(kind, 'src', loads);
   onSetting('HTMLIFrameElement', 'srcdoc', loads);
@@ -174,7 +187,7 @@
   for (const source of ['WebSocket', 'EventSource', 'Worker', 'SharedWorker', 'BroadcastChannel']) {
     wrap(window, source, note);
   }
-  wrapAll({ IDBFactory: ['open'], CacheStorage: ['open', 'match'] }, note);
+  each({ IDBFactory: ['open'], CacheStorage: ['open', 'match'] }, wrap, note);
   if (window.navigation) {
     navigation.addEventListener('navigate', event => {
       if (!event.destination.sameDocument && event.downloadRequest === null) leaving = now();
@@ -198,7 +211,7 @@
   };
   addEventListener('load', event => {
     if (!event.isTrusted) return;
-    steady = due.size + chained.size + underway.size === 0;
+    steady = due.size + chained.size === 0 && !busy();
     begin();
     changes.observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
     later(endHeadStart, HEAD_START_WITHIN);
@@ -207,7 +220,7 @@
     event.stopImmediatePropagation();
     let last = leaving ? leaving + soon : 0;
     for (const when of due.values()) last = Math.max(last, when, now() + OVERDUE);
-    if (underway.size || (chained.size && event.detail.early)) last = Math.max(last, now() + OVERDUE);
+    if (busy() || (chained.size && event.detail.early)) last = Math.max(last, now() + OVERDUE);
     const head = touched ? { still: now() - touched, steady, drawn } : {};
     if (event.detail.begins) endHeadStart();
     Object.assign(event.detail, { left: last - now(), unseen, guessed: now() - guessed, ...head, later, frame, afterwards });

@@ -17,6 +17,7 @@ from leaks import EXPECTED, leaky_page
 from local_site import Site
 from playwright.sync_api import Browser, Error, Page, Playwright
 
+from pytest_autoweb.browser.egress import connection_holders
 from pytest_autoweb.browser.egress.guarded_page import NOT_LAUNCHED, guarded_page, missing_cover
 from pytest_autoweb.browser.egress.request_policy import OriginPolicy
 from pytest_autoweb.browser.page.opening import open_page
@@ -79,7 +80,9 @@ def test_a_page_reaches_a_listed_origin_in_every_way_it_has(
     assert notes == []
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="asks Linux")
+@pytest.mark.skipif(
+    not connection_holders._tells(), reason="this system does not tell whose a connection is"
+)
 def test_the_proxy_serves_the_browser_and_its_driver_without_a_password_and_nobody_else(
     cell_browser: Browser, site: Site
 ) -> None:

@@ -81,7 +81,7 @@ def test_a_page_reaches_a_listed_origin_in_every_way_it_has(
 
 
 @pytest.mark.skipif(
-    not connection_holders._tells(), reason="this system does not tell whose a connection is"
+    not connection_holders.can_tell(), reason="this system does not tell whose a connection is"
 )
 def test_the_proxy_serves_the_browser_and_its_driver_without_a_password_and_nobody_else(
     cell_browser: Browser, site: Site

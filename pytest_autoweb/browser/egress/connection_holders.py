@@ -98,7 +98,7 @@ def connections_of(browser: Browser | None) -> BrowserConnections | None:
         None if that cannot be told: the system does not say; the browser is none of this process's,
         or no Chromium, which alone says which process it is; or it has shown no page yet.
     """
-    if browser is None or browser.browser_type.name != "chromium" or not _tells():
+    if browser is None or browser.browser_type.name != "chromium" or not can_tell():
         return None
     if browser not in _KNOWN:
         ours = {process.pid: process.command for process in browser_processes()}
@@ -119,7 +119,7 @@ def _main_process(browser: Browser) -> int | None:
 
 
 @cache
-def _tells() -> bool:
+def can_tell() -> bool:
     """Tell whether this system says which socket a connection has, by asking for one."""
     if sys.platform != "linux":
         return False

@@ -8,7 +8,7 @@ import pytest
 from local_site import Site
 from playwright.sync_api import Browser, Page
 
-from pytest_autoweb.browser.egress.connection_holders import note_password
+from pytest_autoweb.browser.egress.late_requests import note_password
 from pytest_autoweb.browser.page.opening import open_and_watch, open_page
 from pytest_autoweb.browser.page.quiet import SOON_MS, STILL_MS, wait_until_quiet, watch
 

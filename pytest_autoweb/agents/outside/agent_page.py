@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, BrowserContext, BrowserType, Page
 
 from pytest_autoweb.agents.outside.held_browser import held_launch
 from pytest_autoweb.base.errors import BrowserError
+from pytest_autoweb.browser.egress.chromium import ask_system
 
 BLAMED = "agent"
 """Name of the evidence that a lost page or browser was under an agent's control."""
@@ -80,11 +81,8 @@ def profile_of(page: Page) -> str:
 
 
 def _command_line(browser: Browser) -> str:
-    session = browser.new_browser_cdp_session()
-    try:
-        return str(session.send("SystemInfo.getInfo")["commandLine"])
-    finally:
-        session.detach()
+    (told,) = ask_system(browser, "getInfo")
+    return str(told["commandLine"])
 
 
 def target_of(page: Page) -> str:

@@ -143,6 +143,19 @@ def _may_unshare() -> bool:
     return tried.returncode == 0
 
 
+def ask_system(browser: Browser, *asked: str) -> list[dict[str, Any]]:
+    """Return what a Chromium says of itself, for each command of CDP's domain `SystemInfo`.
+
+    Raises:
+        Error: Playwright's, where the browser is gone or is no Chromium.
+    """
+    session = browser.new_browser_cdp_session()
+    try:
+        return [session.send(f"SystemInfo.{command}") for command in asked]
+    finally:
+        session.detach()
+
+
 def own_sandbox(browser: Browser, *, elsewhere: bool = False) -> str:
     """Say what the processes of a running Chromium have, `on` or what is missing.
 
@@ -151,12 +164,8 @@ def own_sandbox(browser: Browser, *, elsewhere: bool = False) -> str:
         elsewhere: its processes cannot be seen here, only how it was started.
     """
     try:
-        session = browser.new_browser_cdp_session()
-        try:
-            command = str(session.send("SystemInfo.getInfo")["commandLine"])
-            processes = session.send("SystemInfo.getProcessInfo")["processInfo"]
-        finally:
-            session.detach()
+        info, told = ask_system(browser, "getInfo", "getProcessInfo")
+        command, processes = str(info["commandLine"]), told["processInfo"]
     except Error:
         return "unknown: the browser does not tell its processes"
     if NO_SANDBOX_FLAG in command.split():

@@ -12,12 +12,13 @@ import struct
 import sys
 from contextlib import suppress
 from functools import cache
-from weakref import WeakKeyDictionary, WeakSet
+from weakref import WeakKeyDictionary
 
-from playwright.sync_api import Browser, BrowserContext, Error
+from playwright.sync_api import Browser, Error
 
 from pytest_autoweb.base.process_tree import is_process_alive, start_mark
 from pytest_autoweb.browser.egress.browser_watch import browser_processes
+from pytest_autoweb.browser.egress.chromium import ask_system
 
 Address = tuple[str, int]
 """A host of IPv4, and a port."""
@@ -105,16 +106,18 @@ def connections_of(browser: Browser | None) -> BrowserConnections | None:
         connecting = [pid for pid, command in ours.items() if _NETWORK in command]
         if not connecting:
             return None
+        # Cells in flight that come meanwhile do not ask as well.
+        _KNOWN[browser] = False
         _KNOWN[browser] = _main_process(browser) in ours and all(map(_is_open, connecting))
     return _CONNECTIONS if _KNOWN[browser] else None
 
 
 def _main_process(browser: Browser) -> int | None:
     with suppress(Error):
-        session = browser.new_browser_cdp_session()
-        told = session.send("SystemInfo.getProcessInfo")["processInfo"]
-        session.detach()
-        return next((int(one["id"]) for one in told if one["type"] == "browser"), None)
+        (told,) = ask_system(browser, "getProcessInfo")
+        return next(
+            (int(one["id"]) for one in told["processInfo"] if one["type"] == "browser"), None
+        )
     return None
 
 
@@ -149,16 +152,3 @@ def _holds(pid: int, inode: int) -> bool:
                 if told.st_ino == inode and stat.S_ISSOCK(told.st_mode):
                     return True
     return False
-
-
-_WITH_PASSWORD: WeakSet[BrowserContext] = WeakSet()
-
-
-def note_password(context: BrowserContext) -> None:
-    """Note that a context shows its proxy a password, so that Playwright stops each request."""
-    _WITH_PASSWORD.add(context)
-
-
-def shows_password(context: BrowserContext) -> bool:
-    """Tell whether a context shows its proxy a password, and so tells of its requests late."""
-    return context in _WITH_PASSWORD

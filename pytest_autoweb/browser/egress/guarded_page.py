@@ -13,8 +13,9 @@ from weakref import WeakKeyDictionary
 from playwright.sync_api import Browser, Error, Page
 
 from pytest_autoweb.base.errors import BrowserError
-from pytest_autoweb.browser.egress.chromium import EGRESS_FLAGS, NO_NAMES_FLAG
-from pytest_autoweb.browser.egress.connection_holders import connections_of, note_password
+from pytest_autoweb.browser.egress.chromium import EGRESS_FLAGS, NO_NAMES_FLAG, ask_system
+from pytest_autoweb.browser.egress.connection_holders import connections_of
+from pytest_autoweb.browser.egress.late_requests import note_password
 from pytest_autoweb.browser.egress.proxy import EgressProxy
 from pytest_autoweb.browser.egress.request_policy import OriginPolicy
 from pytest_autoweb.browser.egress.request_routes import RequestRoutes
@@ -77,8 +78,8 @@ def guarded_page(
     passed = _passed_teller(note) if remote else lambda origin: None
     taken = None if in_browser else suppression
     # For a proxy with a password the browser keeps no cache, so that each request is read.
-    known = connections_of(browser) if traffic is None else None
-    proxy = ready.proxy if ready else EgressProxy(policy, blocked, note, None, traffic, known)
+    own = connections_of(browser) if traffic is None else None
+    proxy = ready.proxy if ready else EgressProxy(policy, blocked, traffic=traffic, connections=own)
     proxy.admit(policy, blocked, note, taken)
     with proxy:
         settings: dict[str, Any] = {} if remote else {"proxy": proxy.settings}
@@ -86,7 +87,7 @@ def guarded_page(
             # The proxy ends TLS by a certificate of its own, and verifies those of servers.
             settings["ignore_https_errors"] = True
         page = ready.page if ready else open_page({**context_args, **settings})
-        if not proxy.knows_browser:
+        if not remote and not proxy.knows_browser:
             note_password(page.context)
         # Routing in the browser is slower and shows fewer requests, so it is the last resort.
         if gap := missing_cover(page.context.browser, remote=remote):
@@ -191,10 +192,7 @@ def _command_line(browser: Browser) -> str:
 def _asked_command_line(browser: Browser) -> str:
     try:
         # The real command line, because a fixture of the user may have dropped the plugin's flags.
-        session = browser.new_browser_cdp_session()
-        try:
-            return str(session.send("SystemInfo.getInfo")["commandLine"])
-        finally:
-            session.detach()
+        (told,) = ask_system(browser, "getInfo")
+        return str(told["commandLine"])
     except Error:
         return ""

@@ -11,8 +11,7 @@ from weakref import WeakKeyDictionary, ref
 from playwright.sync_api import BrowserContext, Error, Frame, Page, Request, Response
 
 from pytest_autoweb.base import waiting
-from pytest_autoweb.base.waiting.playwright_internals import stops_requests
-from pytest_autoweb.browser.egress.connection_holders import shows_password
+from pytest_autoweb.browser.egress.late_requests import tells_late
 from pytest_autoweb.browser.page.frames import run_script, script
 
 LIMIT_MS = 3_000.0
@@ -67,9 +66,7 @@ class _Traffic:
     def exact(self) -> bool:
         """Whether a request is told of before what its page is asked afterwards is answered."""
         context = self._context()
-        if context is None or stops_requests(context) or shows_password(context):
-            return False
-        return context.browser is not None and context.browser.browser_type.name == "chromium"
+        return context is not None and not tells_late(context)
 
     def busy(self) -> bool:
         """Tell whether a request is in flight that is not known to take long."""

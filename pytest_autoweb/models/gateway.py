@@ -204,7 +204,7 @@ def start_gateway(
     ledger: Ledger | None = None,
     key_file: Path = Path(KEY_FILE),
 ) -> GatewayAddress:
-    """Start a gateway process; it imports litellm only at the first live call.
+    """Start a gateway process; it loads litellm only for live calls that need it.
 
     Args:
         specs: the models of the session, by name.

@@ -137,9 +137,16 @@ class GatewayService:
         return reply
 
     def check(self, names: Iterable[str], case_ids: Iterable[str]) -> list[ModelCheck]:
-        """Tell for each model whether it can be used, without sending it a request."""
+        """Tell for each model whether it can be used, without sending it a request.
+
+        What calls of those that will be called need is loaded while the caller gets ready.
+        """
         cases = tuple(case_ids)
-        return [self._check(name, cases) for name in names]
+        checks = [self._check(name, cases) for name in names]
+        called = [self._spec(check.model) for check in checks if check.ok and check.live]
+        load = partial(self._live.load, called)
+        threading.Thread(target=load, name="autoweb-loading", daemon=True).start()
+        return checks
 
     def stats(self) -> Stats:
         spent, reserved, refused = self._budget.sums

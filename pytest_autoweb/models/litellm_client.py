@@ -11,7 +11,7 @@ import re
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from importlib.util import find_spec
@@ -34,6 +34,7 @@ from pytest_autoweb.models.client import Reply, Request
 from pytest_autoweb.models.computer_tool import completion_with
 from pytest_autoweb.models.model_facts import installed_litellm
 from pytest_autoweb.models.model_spec import OLLAMA_PROVIDERS, Endpoint, ModelSpec, key_problem
+from pytest_autoweb.models.openai_api import load_connections
 from pytest_autoweb.models.providers import (
     calls_directly,
     needs_litellm,
@@ -82,7 +83,7 @@ class LiteLLMClient:
 
     Three things are learnt during a run and never forgotten: `_refused`, the arguments that a model
     (or, for a response format, a kind of request) has refused; `_lean`, which models do without
-    litellm; and `_module`, litellm itself, which is imported when the first model needs it. `_lock`
+    litellm; and `_module`, litellm itself, which is imported when a model first needs it. `_lock`
     guards the latter two.
 
     Args:
@@ -108,6 +109,12 @@ class LiteLLMClient:
     @property
     def loaded(self) -> bool:
         return self._module is not None
+
+    def load(self, specs: Iterable[ModelSpec]) -> None:
+        """Load what calls of these models need, which their first calls would wait for."""
+        for spec in specs:
+            if self._litellm(spec) is None:
+                load_connections()
 
     def complete(
         self,

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from filelock import FileLock
-from platformdirs import user_cache_dir
 
+from pytest_autoweb.base.cache_folder import cache_folder
 from pytest_autoweb.base.errors import AutowebError, SettingsError, near_miss
 from pytest_autoweb.base.files import whole_file
 
@@ -151,7 +151,7 @@ def models_dir() -> Path:
     """Return the folder of model files: `AUTOWEB_MODELS_DIR`, else the user's cache."""
     if chosen := os.environ.get("AUTOWEB_MODELS_DIR"):
         return Path(chosen)
-    return Path(user_cache_dir("pytest-autoweb", appauthor=False)) / "models"
+    return cache_folder("models")
 
 
 def model_path(model: LocalModel) -> Path:

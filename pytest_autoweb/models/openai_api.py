@@ -291,6 +291,11 @@ def _proxy_of(url: str) -> str:
     return "" if proxy_bypass(parts.netloc) else getproxies().get(parts.scheme, "")
 
 
+def load_connections() -> None:
+    """Load what sends requests, which takes longer than a server of this machine to answer one."""
+    import urllib3  # noqa: F401
+
+
 @cache
 def _connections(proxy: str) -> "urllib3.PoolManager":
     """Return the pool of open connections: each new one to a service costs a handshake."""

@@ -26,7 +26,7 @@ from pytest_autoweb.sandbox.confine import EXIT_DENIED
 from pytest_autoweb.sandbox.engine import Limits
 from pytest_autoweb.sandbox.frame_codec import MAX_FROM_WORKER, WireError, to_line
 from pytest_autoweb.sandbox.levels import WALLS, Layers, Level, Walls
-from pytest_autoweb.sandbox.worker_template import ForkedProcess, fork_worker
+from pytest_autoweb.sandbox.worker_template import ForkedProcess, begin_template, fork_worker
 
 _CHUNK = 1 << 16
 TOO_LONG = b"oversized"
@@ -437,6 +437,11 @@ def _boot(limits: dict[str, Any] | None, *, loaded: bool) -> bytes:
     code = zlib.compress(marshal.dumps([])) if loaded else _modules()
     boot = {"packages": () if loaded else _PACKAGES, "bytes": len(code), "limits": limits}
     return json.dumps(boot).encode("ascii") + b"\n" + code
+
+
+def begin_workers() -> None:
+    """Start what workers are forked from, which loads its modules while the caller goes on."""
+    begin_template(_COMMAND, _environment(), _template_boot)
 
 
 class Workers:

@@ -190,6 +190,36 @@ def _handle_of(pid: int) -> int:
 _templates: dict[tuple[object, ...], WorkerTemplate] = {}
 
 
+def begin_template(
+    command: Sequence[str], environ: Mapping[str, str], boot: Callable[[], bytes]
+) -> None:
+    """Start this process's template, unless it is there, without waiting for it.
+
+    Args:
+        command: as for `fork_worker`, like the others.
+        environ: its environment.
+        boot: returns the code that turns an interpreter into a template.
+    """
+    if _supported():
+        # `fork_worker` meets the same, and tells.
+        with suppress(OSError, TemplateGoneError):
+            _template(command, environ, boot)
+
+
+def _template(
+    command: Sequence[str], environ: Mapping[str, str], boot: Callable[[], bytes]
+) -> WorkerTemplate:
+    key = _key(environ)
+    if key not in _templates:
+        _templates[key] = WorkerTemplate(command, environ, boot())
+    return _templates[key]
+
+
+def _key(environ: Mapping[str, str]) -> tuple[object, ...]:
+    # After a fork of this process the template still belongs to the parent.
+    return (os.getpid(), *sorted(environ.items()))
+
+
 def fork_worker(
     command: Sequence[str], environ: Mapping[str, str], boot: Callable[[], bytes]
 ) -> ForkedProcess | None:
@@ -205,15 +235,11 @@ def fork_worker(
     """
     if not _supported():
         return None
-    # After a fork of this process the template still belongs to the parent.
-    key = (os.getpid(), *sorted(environ.items()))
     for _ in range(2):
         try:
-            if key not in _templates:
-                _templates[key] = WorkerTemplate(command, environ, boot())
-            return ForkedProcess(_templates[key])
+            return ForkedProcess(_template(command, environ, boot))
         except TemplateGoneError:
-            if template := _templates.pop(key, None):
+            if template := _templates.pop(_key(environ), None):
                 template.close()
         except OSError:
             return None

@@ -1,7 +1,8 @@
 """Start first what takes long to start by itself, in a session that is about to run cells.
 
 The gateway (a process of Python) and Playwright's driver (one of Node) each take about as long to
-start as the modules that run cells take to load. Together they take as long as the longest of them.
+start as the modules that run cells take to load, and the sandbox's first process a third of that.
+Together they take as long as the longest of them, if there are processors for all.
 
 Only sessions whose command line or environment names the models get a head start: where a
 configuration file does, most sessions may run other tests.
@@ -65,7 +66,7 @@ def load_beside_driver(config: pytest.Config, load: Callable[[], _Loaded]) -> _L
     if not _needs_driver(config):
         return load()
     with ThreadPoolExecutor(1, "autoweb-loading") as thread:
-        loaded = thread.submit(load)
+        loaded = thread.submit(_begin_workers_and, load)
         try:
             driver_ahead.start_driver()
             driver_ahead.hide_loop()
@@ -73,6 +74,14 @@ def load_beside_driver(config: pytest.Config, load: Callable[[], _Loaded]) -> _L
             return loaded.result()
     offer_driver(config)
     return loaded.result()
+
+
+def _begin_workers_and(load: Callable[[], _Loaded]) -> _Loaded:
+    # Late, because it takes a while, which is spent here on purpose.
+    from pytest_autoweb.sandbox.worker_process import begin_workers
+
+    begin_workers()
+    return load()
 
 
 def offer_driver(config: pytest.Config) -> None:

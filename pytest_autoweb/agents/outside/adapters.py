@@ -25,6 +25,7 @@ from typing import Any
 
 from pytest_autoweb.agents.outside.agent_reach import level_of
 from pytest_autoweb.agents.outside.tool_loop import with_loop
+from pytest_autoweb.base.cache_folder import cache_folder
 from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.base.installation import asset_dir
 from pytest_autoweb.base.variant_names import STRATEGY_NAMES
@@ -342,8 +343,7 @@ ADAPTERS = {
 def agents_folder() -> Path:
     if given := os.environ.get(HOME):
         return Path(given)
-    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(cache) / "pytest-autoweb" / "agents"
+    return cache_folder("agents")
 
 
 def _node_version() -> tuple[int, int]:

@@ -10,6 +10,7 @@ import os
 import shutil
 from pathlib import Path
 
+from pytest_autoweb.base.cache_folder import cache_folder
 from pytest_autoweb.base.files import PRIVATE, whole_file
 
 _FOLDER_MODE = 0o700
@@ -43,8 +44,7 @@ def private_traces(run_folder: Path, ts: str, cell: str) -> list[Path]:
 
 
 def _folder(run_folder: Path, ts: str, cell: str) -> Path:
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     place = hashlib.sha256(os.fsencode(run_folder.resolve() / cell)).hexdigest()[:24]
     # A run may come from anyone, and name itself as it likes.
     stamp = hashlib.sha256(ts.encode()).hexdigest()[:16]
-    return cache / "pytest-autoweb" / "private-traces" / place / stamp
+    return cache_folder("private-traces") / place / stamp

@@ -157,6 +157,8 @@ MAY_IMPORT_LATE = {
     "plugin.py",
     "session/cells_on_demand.py",
     "session/extras.py",
+    # What it starts first must not wait until all that it does later is loaded.
+    "session/head_start.py",
     "session/refused_sessions.py",
     # Few cells need what they lead to, and all of it takes a fifth of a session's loading.
     "agents/attempt/finders.py",

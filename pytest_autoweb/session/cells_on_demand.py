@@ -79,8 +79,9 @@ def wait_if_started_ahead(config: pytest.Config) -> None:
     options = config.known_args_namespace
     workers = getattr(options, "numprocesses", None)
     traced = getattr(options, "tracing", "off") != "off"
-    config.pluginmanager.register(started_ahead, "autoweb-started-ahead")
     head_start.offer_driver(config)
+    # After it, since it notes what the other then hands out.
+    config.pluginmanager.register(started_ahead, "autoweb-started-ahead")
     started_ahead.wait_until_told(given, own_browser=not (workers or traced))
 
 

@@ -19,7 +19,7 @@ from typing import TypeVar
 import pytest
 
 from pytest_autoweb.models.gateway_ahead import begin_gateway, drop_gateway
-from pytest_autoweb.session import driver_ahead
+from pytest_autoweb.session import browser_ahead, driver_ahead
 from pytest_autoweb.session.shared_run import CONTROLLER, shared_run_of
 from pytest_autoweb.settings.options import names_models, only_looks
 from pytest_autoweb.settings.run_settings import Settings, first_value
@@ -27,7 +27,8 @@ from pytest_autoweb.settings.run_settings import Settings, first_value
 _Loaded = TypeVar("_Loaded")
 _PLAYWRIGHT = "playwright"
 """The name under which pytest-playwright registers itself."""
-_DRIVER_AHEAD = "autoweb-driver-ahead"
+_OFFERED = {"autoweb-driver-ahead": driver_ahead, "autoweb-browser-ahead": browser_ahead}
+"""The plugins that hand out what is running already."""
 _CONTROLS = "builtin/"
 
 
@@ -68,12 +69,23 @@ def load_beside_driver(config: pytest.Config, load: Callable[[], _Loaded]) -> _L
     with ThreadPoolExecutor(1, "autoweb-loading") as thread:
         loaded = thread.submit(_begin_workers_and, load)
         try:
-            driver_ahead.start_driver()
-            driver_ahead.hide_loop()
+            _start_driver_and_browser(config)
         except Exception:  # pytest-playwright's own fixture fails in the same way, where it counts.
             return loaded.result()
     offer_driver(config)
     return loaded.result()
+
+
+def _start_driver_and_browser(config: pytest.Config) -> None:
+    driver = driver_ahead.start_driver()
+    driver_ahead.hide_loop()
+    if browser_ahead.is_running():
+        return
+    # Late, because it waits for modules that are loaded meanwhile.
+    from pytest_autoweb.session.likely_launch import likely_launch
+
+    if launch := likely_launch(config, driver):
+        browser_ahead.start_browser(launch)
 
 
 def _begin_workers_and(load: Callable[[], _Loaded]) -> _Loaded:
@@ -85,10 +97,16 @@ def _begin_workers_and(load: Callable[[], _Loaded]) -> _Loaded:
 
 
 def offer_driver(config: pytest.Config) -> None:
-    """Let this session's fixture hand out the driver, which ends with the session at the latest."""
-    if not config.pluginmanager.has_plugin(_DRIVER_AHEAD):
-        config.add_cleanup(driver_ahead.stop_driver)
-        config.pluginmanager.register(driver_ahead, _DRIVER_AHEAD)
+    """Let this session's fixtures hand out the driver and its browser.
+
+    Both end with the session at the latest.
+    """
+    if config.pluginmanager.has_plugin(next(iter(_OFFERED))):
+        return
+    config.add_cleanup(browser_ahead.forget_browser)
+    config.add_cleanup(driver_ahead.stop_driver)
+    for name, plugin in _OFFERED.items():
+        config.pluginmanager.register(plugin, name)
 
 
 def _needs_driver(config: pytest.Config) -> bool:

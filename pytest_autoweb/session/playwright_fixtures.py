@@ -29,6 +29,7 @@ _PAGE_FIXTURES = frozenset(
     ("page", "context", "new_context", "browser", "launch_browser", STEP_FIXTURE)
 )
 _OF_BROWSERS = ("browser_type_launch_args", "browser_type", "connect_options", "launch_browser")
+_OURS_AND_THEIRS = ("pytest_autoweb", "pytest_playwright")
 _ASYNC_TWIN = "pytest_playwright_asyncio"
 _ONE_OF_BOTH = (
     "pytest-autoweb runs its cells on pytest-playwright, and pytest-playwright-asyncio has the "
@@ -105,7 +106,20 @@ def starts_own_browsers(item: pytest.Item) -> bool:
     modules = (
         str(getattr(one.func, "__module__", "")) for definitions in found for one in definitions
     )
-    return any(not module.startswith(("pytest_autoweb", "pytest_playwright")) for module in modules)
+    return not all(module.startswith(_OURS_AND_THEIRS) for module in modules)
+
+
+def declares_browsers(config: pytest.Config) -> bool:
+    """Tell whether a conftest or another plugin has a say in how browsers are started.
+
+    What lies beside the cases may still have one (`starts_own_browsers`).
+    """
+    declaring = [
+        str(getattr(plugin, "__name__", ""))
+        for plugin in config.pluginmanager.get_plugins()
+        if any(name in vars(plugin) for name in _OF_BROWSERS if hasattr(plugin, "__dict__"))
+    ]
+    return not all(name.startswith(_OURS_AND_THEIRS) for name in declaring)
 
 
 def note_substitute(config: pytest.Config, path: str) -> None:

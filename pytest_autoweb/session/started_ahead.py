@@ -7,8 +7,8 @@ models. The watching process throws it away if anything changed that was read be
 On Linux the process that has loaded everything stays as it is, and forks for each run, which
 therefore loads nothing again. Elsewhere, and where a plugin has started threads, it is the run.
 
-The module is also a plugin of that run: its fixture hands out the browser that is running already,
-if it was started as this run would start it.
+The module is also a plugin of that run: its fixture notes how this run starts its browser, for the
+next one.
 """
 
 import gc
@@ -24,14 +24,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserType, Error
+from playwright.sync_api import Browser, BrowserType
 from pydantic import BaseModel
 
 # A run needs them, and they lead to all the rest that it does.
 import pytest_autoweb.report.write
 import pytest_autoweb.session.cell_hooks  # noqa: F401
 from pytest_autoweb.base.files import PRIVATE, replace_text
-from pytest_autoweb.session.driver_ahead import hide_loop, start_driver
+from pytest_autoweb.session.browser_ahead import Launch, start_browser
 from pytest_autoweb.session.touched_cells import TOUCHED
 
 BROWSER_FILE = "browser.json"
@@ -40,21 +40,17 @@ _NOT_NEEDED = 86
 """The exit status of a process that was never told to run."""
 
 
-class Ahead:
-    """What was started ahead, for the fixtures of this process; a process runs one session.
+class _Watcher:
+    """The process that watches.
 
     Attributes:
-        folder: of the watching process.
-        browser: the browser, until it is handed out.
-        args: how the browser was started.
+        folder: its folder.
     """
 
     folder: Path
-    browser: Browser | None = None
-    args: tuple[str, dict[str, Any]] | None = None
 
 
-_AHEAD = Ahead()
+_WATCHER = _Watcher()
 
 
 def wait_until_told(given: str, *, own_browser: bool) -> None:
@@ -68,7 +64,7 @@ def wait_until_told(given: str, *, own_browser: bool) -> None:
         own_browser: whether this process will need a browser.
     """
     reads, tells, folder = given.split(":", 2)
-    _AHEAD.folder = Path(folder)
+    _WATCHER.folder = Path(folder)
     for pipe in (reads, tells):
         # Not for what this process starts.
         os.set_inheritable(int(pipe), False)
@@ -78,7 +74,7 @@ def wait_until_told(given: str, *, own_browser: bool) -> None:
         else:
             _tell(int(tells), os.getpid())
         if own_browser:
-            _start_browser()
+            _start_as_before()
         told = _told(int(reads))
     except KeyboardInterrupt:
         told = b""
@@ -145,17 +141,13 @@ def _told(reads: int) -> bytes:
         signal.signal(signal.SIGINT, before)
 
 
-def _start_browser() -> None:
-    """Start a browser as the last run did; without one, or if that fails, the run does it."""
+def _start_as_before() -> None:
+    """Start a browser as the last run did, if there was one."""
     try:
-        kind, args = json.loads((_AHEAD.folder / BROWSER_FILE).read_text("utf-8"))
+        kind, args = json.loads((_WATCHER.folder / BROWSER_FILE).read_text("utf-8"))
     except (OSError, ValueError):
         return
-    driver = start_driver()
-    with suppress(Error):
-        _AHEAD.browser = getattr(driver, kind).launch(**args)
-        _AHEAD.args = (kind, args)
-    hide_loop()
+    start_browser(Launch(kind, args))
 
 
 @pytest.fixture(scope="session")
@@ -165,7 +157,7 @@ def launch_browser(
     browser_type_launch_args: dict[str, Any],
     connect_options: dict[str, Any] | None,
 ) -> Callable[..., Browser]:
-    """Hand out the browser that is running already, once, if it was started in the same way."""
+    """Note how browsers are started."""
     if connect_options:
         return launch_browser
 
@@ -173,13 +165,7 @@ def launch_browser(
         wanted = (browser_type.name, {**browser_type_launch_args, **more})
         with suppress(OSError, TypeError):
             # What is no JSON cannot be started ahead.
-            replace_text(_AHEAD.folder / BROWSER_FILE, json.dumps(wanted), mode=PRIVATE)
-        ready, _AHEAD.browser = _AHEAD.browser, None
-        if ready is not None:
-            if _AHEAD.args == wanted and ready.is_connected():
-                return ready
-            with suppress(Error):
-                ready.close()
+            replace_text(_WATCHER.folder / BROWSER_FILE, json.dumps(wanted), mode=PRIVATE)
         return launch_browser(**more)
 
     return launch

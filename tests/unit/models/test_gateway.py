@@ -526,6 +526,27 @@ def test_a_recording_replays_on_other_ports_and_a_miss_is_told_apart(
     assert "--autoweb-record-mode=new_episodes" in unknown.detail
 
 
+@pytest.mark.long
+def test_what_calls_need_is_loaded_as_soon_as_a_check_finds_that_there_will_be_any(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", SECRET)
+    spec = ModelSpec(name="only-litellm-calls-it", model="anthropic/claude-sonnet-4-5")
+    address = start_gateway(
+        {spec.name: spec}, record_mode="off", cassettes=tmp_path, run_dir=tmp_path / "run"
+    )
+    client = GatewayClient(address)
+    try:
+        assert not client.stats().litellm_loaded
+        assert [check.ok for check in client.check([spec.name])] == [True]
+        until = time.monotonic() + 60
+        while not client.stats().litellm_loaded and time.monotonic() < until:
+            time.sleep(0.1)
+        assert client.stats().litellm_loaded
+    finally:
+        stop_gateway(address)
+
+
 def test_the_stats_hold_the_calls_of_all_processes_and_failures_by_cause(session: Session) -> None:
     before = session.client.stats().models.get("openai/404")
     failure(session, "404")

@@ -1,0 +1,81 @@
+"""A browser that is started before anything asks for it, while the modules that run cells load.
+
+The module is also a plugin: its fixture hands the browser out, if the session would have started
+one in just this way; otherwise it is closed.
+"""
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import pytest
+from playwright.sync_api import Browser, BrowserType, Error
+
+from pytest_autoweb.session.driver_ahead import hide_loop, start_driver
+
+
+class Launch(NamedTuple):
+    """How a browser is started."""
+
+    kind: str
+    """`chromium`, or another of Playwright's kinds."""
+    args: dict[str, Any]
+    """What Playwright's `launch` is given."""
+
+
+class _Ahead:
+    """The browser of this process that nobody has asked for yet, and how it was started."""
+
+    browser: Browser | None = None
+    launch: Launch | None = None
+
+
+_AHEAD = _Ahead()
+
+
+def start_browser(launch: Launch) -> None:
+    """Start a browser for the fixture to hand out; if it does not start, whoever needs one says so.
+
+    Raises:
+        Exception: Playwright's driver does not start.
+    """
+    driver = start_driver()
+    with suppress(Error):
+        _AHEAD.browser = getattr(driver, launch.kind).launch(**launch.args)
+        _AHEAD.launch = launch
+    hide_loop()
+
+
+def is_running() -> bool:
+    """Tell whether there is a browser that nobody has asked for yet."""
+    return _AHEAD.browser is not None
+
+
+def forget_browser() -> None:
+    """Forget the browser, which ends with its driver."""
+    _AHEAD.browser = None
+
+
+@pytest.fixture(scope="session")
+def launch_browser(
+    launch_browser: Callable[..., Browser],
+    browser_type: BrowserType,
+    browser_type_launch_args: dict[str, Any],
+    connect_options: dict[str, Any] | None,
+) -> Callable[..., Browser]:
+    """Hand out the browser that is running already, once, if it was started in the same way."""
+    if connect_options:
+        return launch_browser
+
+    def launch(**more: Any) -> Browser:
+        wanted = Launch(browser_type.name, {**browser_type_launch_args, **more})
+        ready, _AHEAD.browser = _AHEAD.browser, None
+        if ready is not None:
+            # The driver may have been started anew since, and with it went its browsers.
+            if _AHEAD.launch == wanted and ready.browser_type is browser_type:
+                return ready
+            with suppress(Error):
+                ready.close()
+        return launch_browser(**more)
+
+    return launch

@@ -526,12 +526,13 @@ def test_a_recording_replays_on_other_ports_and_a_miss_is_told_apart(
     assert "--autoweb-record-mode=new_episodes" in unknown.detail
 
 
-@pytest.mark.long
 def test_what_calls_need_is_loaded_as_soon_as_a_check_finds_that_there_will_be_any(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    if session.lean:
+        pytest.skip("litellm is what takes long to load")
     monkeypatch.setenv("ANTHROPIC_API_KEY", SECRET)
-    spec = ModelSpec(name="only-litellm-calls-it", model="anthropic/claude-sonnet-4-5")
+    spec = ModelSpec(name="anthropic/claude-sonnet-4-5")
     address = start_gateway(
         {spec.name: spec}, record_mode="off", cassettes=tmp_path, run_dir=tmp_path / "run"
     )

@@ -1,4 +1,4 @@
-"""Where this package keeps what outlives a run, and can be made or fetched again."""
+"""Where this package keeps on this machine what outlives a run."""
 
 from pathlib import Path
 

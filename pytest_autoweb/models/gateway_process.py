@@ -144,8 +144,9 @@ class GatewayService:
         cases = tuple(case_ids)
         checks = [self._check(name, cases) for name in names]
         called = [self._spec(check.model) for check in checks if check.ok and check.live]
-        load = partial(self._live.load, called)
-        threading.Thread(target=load, name="autoweb-loading", daemon=True).start()
+        if called:
+            load = partial(self._live.load, called)
+            threading.Thread(target=load, name="autoweb-loading", daemon=True).start()
         return checks
 
     def stats(self) -> Stats:

@@ -72,7 +72,8 @@ def launch_browser(
         ready, _AHEAD.browser = _AHEAD.browser, None
         if ready is not None:
             # The driver may have been started anew since, and with it went its browsers.
-            if _AHEAD.launch == wanted and ready.browser_type is browser_type:
+            same = _AHEAD.launch == wanted and ready.browser_type is browser_type
+            if same and ready.is_connected():
                 return ready
             with suppress(Error):
                 ready.close()

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
+from playwright.sync_api import Playwright
 
 from pytest_autoweb.models.gateway_ahead import begin_gateway, drop_gateway
 from pytest_autoweb.session import browser_ahead, driver_ahead
@@ -58,7 +59,7 @@ def _drop(config: pytest.Config, folder: Path) -> None:
 
 
 def load_beside_driver(config: pytest.Config, load: Callable[[], _Loaded]) -> _Loaded:
-    """Load modules while Playwright's driver starts, if this process will need it.
+    """Load modules while Playwright's driver and a browser start, if this process will need them.
 
     Args:
         config: pytest's.
@@ -69,18 +70,17 @@ def load_beside_driver(config: pytest.Config, load: Callable[[], _Loaded]) -> _L
     with ThreadPoolExecutor(1, "autoweb-loading") as thread:
         loaded = thread.submit(_begin_workers_and, load)
         try:
-            _start_driver_and_browser(config)
+            driver = driver_ahead.start_driver()
         except Exception:  # pytest-playwright's own fixture fails in the same way, where it counts.
             return loaded.result()
-    offer_driver(config)
+        driver_ahead.hide_loop()
+        offer_driver(config)
+        if not browser_ahead.is_running():
+            _start_browser(config, driver)
     return loaded.result()
 
 
-def _start_driver_and_browser(config: pytest.Config) -> None:
-    driver = driver_ahead.start_driver()
-    driver_ahead.hide_loop()
-    if browser_ahead.is_running():
-        return
+def _start_browser(config: pytest.Config, driver: Playwright) -> None:
     # Late, because it waits for modules that are loaded meanwhile.
     from pytest_autoweb.session.likely_launch import likely_launch
 

@@ -43,16 +43,20 @@ def browser_type_launch_args(browser_type_launch_args):
 ORACLE = "--autoweb-models=builtin/oracle"
 
 
+@pytest.fixture(autouse=True)
+def _an_empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("NODE_COMPILE_CACHE", raising=False)
+
+
 def notes(project: pytest.Pytester) -> list[str]:
     return (project.path / "notes.txt").read_text(encoding="utf-8").splitlines()
 
 
-@pytest.mark.parametrize("place", ["cases", "cases/shop.yaml", "cases/shop.yaml::login"])
+@pytest.mark.parametrize("place", ["cases", "cases/shop.yaml::login"])
 def test_the_browser_starts_before_the_cases_are_read_where_only_cases_are_named(
-    place: str, project: pytest.Pytester, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    place: str, project: pytest.Pytester, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.delenv("NODE_COMPILE_CACHE", raising=False)
     project.makeconftest(NOTES)
 
     ran = project.runpytest_subprocess(place, ORACLE)

@@ -2,7 +2,6 @@ import socket
 import threading
 import time
 from contextlib import suppress
-from statistics import median
 
 import pytest
 from local_site import Site
@@ -229,7 +228,7 @@ def test_what_comes_late_is_waited_for_after_opening_and_after_a_click(
     assert "late" in page.inner_text("body").replace("Go", "").split()
 
 
-def waits(page: Page, count: int = 5) -> list[float]:
+def waits(page: Page, count: int = 12) -> list[float]:
     """Wait for a page so many times, and return the milliseconds of each."""
     found = list[float]()
     for _ in range(count):
@@ -260,9 +259,9 @@ def test_a_page_must_be_still_for_a_while_only_where_requests_are_told_late(
         context.close()
 
     known, late = took
-    # The first one counts what was still since the page loaded.
+    # The first one counts what was still since the page loaded. A busy machine delays any of them.
     assert min(late[1:]) >= STILL_MS - 1
-    assert median(known) < median(late)
+    assert min(known[1:]) < STILL_MS - 1
 
 
 RESTLESS = {

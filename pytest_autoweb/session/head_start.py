@@ -34,13 +34,16 @@ _CONTROLS = "builtin/"
 
 
 def begin(config: pytest.Config) -> None:
-    """Start the gateway's process, if this one will ask it for models.
+    """Start the gateway's process, if this one will most likely ask it for models.
 
     What is not used ends with the session.
     """
     named = first_value(Settings.models, config, os.environ)[0].split(",")
     called = any(not name.strip().startswith(_CONTROLS) for name in named)
-    if not called or not _runs_cells(config) or hasattr(config, "workerinput"):
+    # The user's own code may answer for all of them.
+    if not called or config.hook.pytest_autoweb_client.get_hookimpls():
+        return
+    if not _runs_cells(config) or hasattr(config, "workerinput"):
         return
     folder = Path(shared_run_of(config).session_folder)
     try:

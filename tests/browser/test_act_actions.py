@@ -261,22 +261,23 @@ def test_a_model_may_go_back_to_a_tab(browser: Browser, tmp_path: Path, site: Si
 def test_a_tab_that_comes_while_the_model_decides_is_shown_before_anything_is_done(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:
-    # Playwright hears of a tab later than the server, on a busy machine by a second.
-    seen = "<script>setTimeout(() => fetch('/seen'), 2000)</script>"
-    help = site.put("/help", f"<button onclick='read = 1'>Read</button>{seen}")
+    help = site.put("/help", "<button onclick='read = 1'>Read</button>")
     page = """<button onclick="setTimeout(() => window.open('/help'), 1300)">Help</button>
     <p id=out></p>
     <button onclick="out.textContent += 'sent'">Send</button>"""
 
+    opened: list[Page] = []
+
     def slow(request: Request) -> str:
         deadline = time.monotonic() + 10
-        while "/seen" not in site.hits and time.monotonic() < deadline:
-            time.sleep(0.01)
+        while len(opened[0].context.pages) < 2 and time.monotonic() < deadline:
+            # Playwright hears of a tab only while it is asked for something.
+            opened[0].wait_for_timeout(10)
         return json.dumps({"action": "click", "mark_id": 2, "expected_text": "Send"})
 
     replies = [on("click", "Help"), slow, on("click", "Read"), do("done")]
 
-    result, asked = play(browser, tmp_path, site, page, replies, "")
+    result, asked = play(browser, tmp_path, site, page, replies, "", pages=opened)
 
     attempt = result.attempts[0]
     assert site.hits.count("/help") == 1

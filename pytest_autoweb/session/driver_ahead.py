@@ -5,8 +5,7 @@ the driver's event loop is hidden, because tests that come first may run loops o
 """
 
 import os
-from collections.abc import Generator, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Generator, Mapping
 
 import pytest
 from playwright.sync_api import Playwright, sync_playwright
@@ -16,9 +15,8 @@ from pytest_autoweb.base.waiting.hidden_loop import HiddenLoop, see_driver
 
 _OF_NO_CONCERN = ("PYTEST_", "AUTOWEB_", "_AUTOWEB_")
 """How the names of variables begin that neither the driver nor a browser looks at."""
-
-_COMPILED = "NODE_COMPILE_CACHE"
-"""The folder in which Node keeps what it has compiled, for the next process that loads the same."""
+_YOUNG_MB = 4
+"""Each of the three parts in which Node keeps young objects; V8's own limit is 16."""
 
 
 class _Ahead:
@@ -38,6 +36,20 @@ class _Ahead:
 _AHEAD = _Ahead()
 
 
+def _for_node(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return variables by which the driver starts in two thirds of the time, and takes less memory.
+
+    Node keeps what it has compiled of the driver, for the next one. And a driver of many pages
+    would let 48 MB of messages that it has passed on lie about before it looks for garbage.
+    """
+    options = environ.get("NODE_OPTIONS", "")
+    return {
+        "NODE_COMPILE_CACHE": environ.get("NODE_COMPILE_CACHE") or str(cache_folder("driver")),
+        # The last one counts, so the user's own comes last.
+        "NODE_OPTIONS": f"--max-semi-space-size={_YOUNG_MB} {options}".rstrip(),
+    }
+
+
 def start_driver() -> Playwright:
     """Return the driver with its event loop shown.
 
@@ -51,27 +63,14 @@ def start_driver() -> Playwright:
     if environ != _AHEAD.environ:
         stop_driver()
     if _AHEAD.driver is None:
-        with _compiled_once():
+        # Other programs of Node, like the user's web servers, are left to the user.
+        with pytest.MonkeyPatch.context() as only_here:
+            for name, value in _for_node(os.environ).items():
+                only_here.setenv(name, value)
             _AHEAD.driver, _AHEAD.environ = sync_playwright().start(), environ
         see_driver(_AHEAD.driver)
     _AHEAD.loop.show()
     return _AHEAD.driver
-
-
-@contextmanager
-def _compiled_once() -> Iterator[None]:
-    """Let the driver keep what it compiles of itself: a third of the time that it takes to start.
-
-    Other programs of Node, like the user's web servers, are left to the user.
-    """
-    if _COMPILED in os.environ:
-        yield
-        return
-    os.environ[_COMPILED] = str(cache_folder("driver"))
-    try:
-        yield
-    finally:
-        del os.environ[_COMPILED]
 
 
 def hide_loop() -> None:

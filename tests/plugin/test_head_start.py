@@ -31,7 +31,8 @@ def pytest_collection_finish(session):
         note("collected")
 
 def pytest_unconfigure():
-    note("left: " + os.environ.get("NODE_COMPILE_CACHE", "nothing"))
+    left = [name for name in os.environ if name.startswith("NODE_")]
+    note("left: " + (", ".join(left) or "nothing"))
 """
 OWN_ARGUMENTS = """
 import pytest
@@ -46,7 +47,8 @@ ORACLE = "--autoweb-models=builtin/oracle"
 @pytest.fixture(autouse=True)
 def _an_empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.delenv("NODE_COMPILE_CACHE", raising=False)
+    for name in ("NODE_COMPILE_CACHE", "NODE_OPTIONS"):
+        monkeypatch.delenv(name, raising=False)
 
 
 def notes(project: pytest.Pytester) -> list[str]:

@@ -31,7 +31,7 @@ def pytest_collection_finish(session):
         note("collected")
 
 def pytest_unconfigure():
-    left = [name for name in os.environ if name.startswith("NODE_")]
+    left = [name for name in ("NODE_COMPILE_CACHE", "NODE_OPTIONS") if name in os.environ]
     note("left: " + (", ".join(left) or "nothing"))
 """
 OWN_ARGUMENTS = """

@@ -15,7 +15,7 @@ from playwright.sync_api import Playwright
 from pytest_autoweb.base.errors import BrowserError
 from pytest_autoweb.browser.egress.chromium import cell_launch_args, launch_args
 from pytest_autoweb.session.browser_ahead import Launch
-from pytest_autoweb.session.case_files import CASE_SUFFIXES
+from pytest_autoweb.session.case_files import CASE_SUFFIXES, holds_cases
 from pytest_autoweb.session.playwright_fixtures import declares_browsers
 from pytest_autoweb.settings.run_settings import Settings, first_value
 
@@ -74,4 +74,4 @@ def _names_cases_alone(config: pytest.Config) -> bool:
 def _holds_cases_alone(place: Path) -> bool:
     if place.is_dir():
         return all(module.name == "conftest.py" for module in place.glob("*.py"))
-    return place.suffix in CASE_SUFFIXES
+    return place.suffix in CASE_SUFFIXES and holds_cases(place)

@@ -176,7 +176,10 @@ _Line = Annotated[str, AfterValidator(_one_line)]
 class _Part(BaseModel):
     """A part of the file; what other tools add to it is left alone."""
 
-    model_config = ConfigDict(extra="ignore", strict=True, alias_generator=to_camel)
+    # Few sessions read or write such a file.
+    model_config = ConfigDict(
+        extra="ignore", strict=True, alias_generator=to_camel, defer_build=True
+    )
 
 
 class _OwnLog(_Part):

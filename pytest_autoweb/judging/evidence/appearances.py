@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 from playwright.sync_api import BrowserContext, Error, Frame, Page
@@ -238,12 +239,15 @@ class AppearanceRecord:
         return f"{'after' if over else 'during'} step {begun[-1].index}"
 
 
-_KEPT: TypeAdapter[Appearances] = TypeAdapter(Appearances)
+@cache
+def _kept() -> TypeAdapter[Appearances]:
+    # Made when the first cell is saved: it takes as long as to load ten modules.
+    return TypeAdapter(Appearances)
 
 
 def appearances_text(record: Appearances, redact: Callable[[str], str]) -> str:
     """Return what appeared as JSON, without secrets."""
-    return json.dumps(map_texts(_KEPT.dump_python(record, mode="json"), redact), indent=1)
+    return json.dumps(map_texts(_kept().dump_python(record, mode="json"), redact), indent=1)
 
 
 def read_appearances(text: str) -> Appearances:
@@ -253,6 +257,6 @@ def read_appearances(text: str) -> Appearances:
         ValueError: the text is nothing of that kind.
     """
     try:
-        return _KEPT.validate_json(text)
+        return _kept().validate_json(text)
     except ValidationError as error:
         raise ValueError("not a list of appearances") from error

@@ -24,10 +24,17 @@ class Launch(NamedTuple):
 
 
 class _Ahead:
-    """The browser of this process that nobody has asked for yet, and how it was started."""
+    """What was started ahead in this process, for its fixture.
+
+    Attributes:
+        browser: the browser that nobody has asked for yet.
+        launch: how it was started.
+        note: is told how each browser of the session is started.
+    """
 
     browser: Browser | None = None
     launch: Launch | None = None
+    note: Callable[[Launch], None] | None = None
 
 
 _AHEAD = _Ahead()
@@ -44,6 +51,11 @@ def start_browser(launch: Launch) -> None:
         _AHEAD.browser = getattr(driver, launch.kind).launch(**launch.args)
         _AHEAD.launch = launch
     hide_loop()
+
+
+def note_launches(note: Callable[[Launch], None]) -> None:
+    """Tell a function how each browser of this process is started, or would have been."""
+    _AHEAD.note = note
 
 
 def is_running() -> bool:
@@ -69,6 +81,8 @@ def launch_browser(
 
     def launch(**more: Any) -> Browser:
         wanted = Launch(browser_type.name, {**browser_type_launch_args, **more})
+        if _AHEAD.note:
+            _AHEAD.note(wanted)
         ready, _AHEAD.browser = _AHEAD.browser, None
         if ready is not None:
             # The driver may have been started anew since, and with it went its browsers.

@@ -80,8 +80,6 @@ def wait_if_started_ahead(config: pytest.Config) -> None:
     workers = getattr(options, "numprocesses", None)
     traced = getattr(options, "tracing", "off") != "off"
     head_start.offer_driver(config)
-    # After it, since it notes what the other then hands out.
-    config.pluginmanager.register(started_ahead, "autoweb-started-ahead")
     started_ahead.wait_until_told(given, own_browser=not (workers or traced))
 
 

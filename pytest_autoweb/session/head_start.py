@@ -2,7 +2,8 @@
 
 The gateway (a process of Python) and Playwright's driver (one of Node) each take about as long to
 start as the modules that run cells take to load, and the sandbox's first process a third of that.
-Together they take as long as the longest of them, if there are processors for all.
+Together they take as long as the longest of them, if there are processors for all. The browser
+follows the driver, where it is clear enough how the session will start it.
 
 Only sessions whose command line or environment names the models get a head start: where a
 configuration file does, most sessions may run other tests.
@@ -71,7 +72,8 @@ def load_beside_driver(config: pytest.Config, load: Callable[[], _Loaded]) -> _L
     if not _needs_driver(config):
         return load()
     with ThreadPoolExecutor(1, "autoweb-loading") as thread:
-        loaded = thread.submit(_begin_workers_and, load)
+        thread.submit(_begin_workers)
+        loaded = thread.submit(load)
         try:
             driver = driver_ahead.start_driver()
         except Exception:  # pytest-playwright's own fixture fails in the same way, where it counts.
@@ -91,12 +93,11 @@ def _start_browser(config: pytest.Config, driver: Playwright) -> None:
         browser_ahead.start_browser(launch)
 
 
-def _begin_workers_and(load: Callable[[], _Loaded]) -> _Loaded:
+def _begin_workers() -> None:
     # Late, because it takes a while, which is spent here on purpose.
     from pytest_autoweb.sandbox.worker_process import begin_workers
 
     begin_workers()
-    return load()
 
 
 def offer_driver(config: pytest.Config) -> None:

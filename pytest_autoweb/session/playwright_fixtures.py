@@ -117,7 +117,7 @@ def declares_browsers(config: pytest.Config) -> bool:
     declaring = [
         str(getattr(plugin, "__name__", ""))
         for plugin in config.pluginmanager.get_plugins()
-        if any(name in vars(plugin) for name in _OF_BROWSERS if hasattr(plugin, "__dict__"))
+        if not set(_OF_BROWSERS).isdisjoint(getattr(plugin, "__dict__", ()))
     ]
     return not all(name.startswith(_OURS_AND_THEIRS) for name in declaring)
 

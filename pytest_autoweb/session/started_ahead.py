@@ -6,9 +6,6 @@ models. The watching process throws it away if anything changed that was read be
 
 On Linux the process that has loaded everything stays as it is, and forks for each run, which
 therefore loads nothing again. Elsewhere, and where a plugin has started threads, it is the run.
-
-The module is also a plugin of that run: its fixture notes how this run starts its browser, for the
-next one.
 """
 
 import gc
@@ -18,39 +15,24 @@ import random
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import Any
 
-import pytest
-from playwright.sync_api import Browser, BrowserType
 from pydantic import BaseModel
 
 # A run needs them, and they lead to all the rest that it does.
 import pytest_autoweb.report.write
 import pytest_autoweb.session.cell_hooks  # noqa: F401
 from pytest_autoweb.base.files import PRIVATE, replace_text
-from pytest_autoweb.session.browser_ahead import Launch, start_browser
+from pytest_autoweb.session.browser_ahead import Launch, note_launches, start_browser
 from pytest_autoweb.session.touched_cells import TOUCHED
 
 BROWSER_FILE = "browser.json"
 """How the last run started its browser, in the folder of the watching process."""
 _NOT_NEEDED = 86
 """The exit status of a process that was never told to run."""
-
-
-class _Watcher:
-    """The process that watches.
-
-    Attributes:
-        folder: its folder.
-    """
-
-    folder: Path
-
-
-_WATCHER = _Watcher()
 
 
 def wait_until_told(given: str, *, own_browser: bool) -> None:
@@ -64,7 +46,8 @@ def wait_until_told(given: str, *, own_browser: bool) -> None:
         own_browser: whether this process will need a browser.
     """
     reads, tells, folder = given.split(":", 2)
-    _WATCHER.folder = Path(folder)
+    launch_file = Path(folder) / BROWSER_FILE
+    note_launches(partial(_note, launch_file))
     for pipe in (reads, tells):
         # Not for what this process starts.
         os.set_inheritable(int(pipe), False)
@@ -74,7 +57,7 @@ def wait_until_told(given: str, *, own_browser: bool) -> None:
         else:
             _tell(int(tells), os.getpid())
         if own_browser:
-            _start_as_before()
+            _start_as_noted(launch_file)
         told = _told(int(reads))
     except KeyboardInterrupt:
         told = b""
@@ -141,31 +124,17 @@ def _told(reads: int) -> bytes:
         signal.signal(signal.SIGINT, before)
 
 
-def _start_as_before() -> None:
+def _note(file: Path, launch: Launch) -> None:
+    """Note how this run starts its browser, for the next one."""
+    with suppress(OSError, TypeError):
+        # What is no JSON cannot be started ahead.
+        replace_text(file, json.dumps(launch), mode=PRIVATE)
+
+
+def _start_as_noted(file: Path) -> None:
     """Start a browser as the last run did, if there was one."""
     try:
-        kind, args = json.loads((_WATCHER.folder / BROWSER_FILE).read_text("utf-8"))
+        kind, args = json.loads(file.read_text("utf-8"))
     except (OSError, ValueError):
         return
     start_browser(Launch(kind, args))
-
-
-@pytest.fixture(scope="session")
-def launch_browser(
-    launch_browser: Callable[..., Browser],
-    browser_type: BrowserType,
-    browser_type_launch_args: dict[str, Any],
-    connect_options: dict[str, Any] | None,
-) -> Callable[..., Browser]:
-    """Note how browsers are started."""
-    if connect_options:
-        return launch_browser
-
-    def launch(**more: Any) -> Browser:
-        wanted = (browser_type.name, {**browser_type_launch_args, **more})
-        with suppress(OSError, TypeError):
-            # What is no JSON cannot be started ahead.
-            replace_text(_WATCHER.folder / BROWSER_FILE, json.dumps(wanted), mode=PRIVATE)
-        return launch_browser(**more)
-
-    return launch

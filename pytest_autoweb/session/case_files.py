@@ -1,6 +1,8 @@
 """Which files of a session are read as cases."""
 
 import re
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +14,7 @@ if TYPE_CHECKING:
 CASE_SUFFIXES = (".yaml", ".yml", ".json")
 _HEAD_CHARS = 20_000
 _CASES = re.compile(r"""^[\s{]*["']?cases["']?\s*:""", re.MULTILINE)
+_BEHIND_ANOTHER = re.compile(r"""[{,]\s*["']?cases["']?\s*:""")
 
 
 def is_case_file(path: Path, session: pytest.Session, settings: "Settings") -> bool:
@@ -37,9 +40,31 @@ def holds_cases(path: Path) -> bool:
     """Tell whether a YAML or JSON file has `cases` at its top level, valid or not."""
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
-            return bool(_CASES.search(file.read(_HEAD_CHARS)))
+            head = file.read(_HEAD_CHARS)
     except OSError:
         return False
+    if _CASES.search(head):
+        return True
+    return bool(_BEHIND_ANOTHER.search(head)) and "cases" in _top_level_keys(head)
+
+
+def _top_level_keys(head: str) -> Iterator[str]:
+    """Yield the keys of a mapping whose end may be missing, in whatever style it is written."""
+    # Late, because few sessions come upon such a file.
+    import yaml
+
+    depth = nodes = 0
+    with suppress(yaml.YAMLError):
+        for event in yaml.parse(head):
+            if isinstance(event, yaml.CollectionEndEvent):
+                depth -= 1
+            elif isinstance(event, yaml.NodeEvent):
+                if depth == 1:
+                    # Keys and values take turns.
+                    if nodes % 2 == 0 and isinstance(event, yaml.ScalarEvent):
+                        yield event.value
+                    nodes += 1
+                depth += isinstance(event, yaml.CollectionStartEvent)
 
 
 def _matches_below(relative: Path, glob: str) -> bool:

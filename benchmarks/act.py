@@ -45,7 +45,7 @@ from pytest_autoweb.agents.choice.verify_choice import Choice, Resolution
 from pytest_autoweb.browser.egress.chromium import launch_args
 from pytest_autoweb.browser.marks.mark_list import full_line
 from pytest_autoweb.browser.marks.marking import Mark
-from pytest_autoweb.models.client import Message, Request
+from pytest_autoweb.models.messages import Message, Request
 from pytest_autoweb.testing import Faults, FaultyClient, Right
 
 sys.path.append(str(Path(__file__).parents[1]))

@@ -28,7 +28,6 @@ from pathlib import Path
 from typing import Any
 
 from pytest_autoweb.models import openai_api
-from pytest_autoweb.models.client import Message, Request
 from pytest_autoweb.models.gateway import (
     GatewayAddress,
     GatewayClient,
@@ -36,6 +35,7 @@ from pytest_autoweb.models.gateway import (
     start_gateway,
     stop_gateway,
 )
+from pytest_autoweb.models.messages import Message, Request
 from pytest_autoweb.models.model_spec import ModelSpec
 
 NAME = "openai/slow"

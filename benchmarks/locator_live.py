@@ -16,7 +16,7 @@ from pytest_autoweb.agents.locate.interview import VisionModel
 from pytest_autoweb.agents.locate.locator import Sight
 from pytest_autoweb.browser.egress.chromium import launch_args
 from pytest_autoweb.browser.marks.crosshair import ViewportView, take_view
-from pytest_autoweb.models.client import Request
+from pytest_autoweb.models.messages import Request
 from pytest_autoweb.results.records.attempt import LocatorAlgorithm
 
 VIEWPORTS = ((1280, 720), (1920, 1080))

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from pytest_autoweb.browser.marks.marking import mark_page
     from pytest_autoweb.browser.page.capture import CaptureMode, NotPossible, ShownPage
     from pytest_autoweb.cases.case import Case
-    from pytest_autoweb.models.client import Client, Message, Reply, Request
+    from pytest_autoweb.models.client import Client
+    from pytest_autoweb.models.messages import Message, Reply, Request
     from pytest_autoweb.models.model_spec import ModelSpec
     from pytest_autoweb.report.gates.gate_context import Gate, GateContext
     from pytest_autoweb.report.json_report import PanelContent, Report
@@ -86,16 +87,16 @@ _HOMES = {
     "GateContext": "pytest_autoweb.report.gates.gate_context",
     "GateResult": "pytest_autoweb.results.runs.side_files",
     "Limits": "pytest_autoweb.sandbox.engine",
-    "Message": "pytest_autoweb.models.client",
+    "Message": "pytest_autoweb.models.messages",
     "ModelError": "pytest_autoweb.base.errors",
     "ModelSpec": "pytest_autoweb.models.model_spec",
     "NotPossible": "pytest_autoweb.browser.page.capture",
     "Panel": "pytest_autoweb.report.panels",
     "PanelContent": "pytest_autoweb.report.json_report",
     "Registry": "pytest_autoweb.session.registration",
-    "Reply": "pytest_autoweb.models.client",
+    "Reply": "pytest_autoweb.models.messages",
     "Report": "pytest_autoweb.report.json_report",
-    "Request": "pytest_autoweb.models.client",
+    "Request": "pytest_autoweb.models.messages",
     "Run": "pytest_autoweb.results.runs.loaded_run",
     "ShownPage": "pytest_autoweb.browser.page.capture",
     "Sight": "pytest_autoweb.agents.locate.locator",

@@ -125,7 +125,7 @@ CALLS = (
     ("report.gates.built_in_gates", "GATES.summaries()"),
     ("browser.traffic.traffic_rules", "TrafficRules()"),
     ("cases.file_layout", "case_json_schema()"),
-    ("models.model_spec", "load_specs(('openai/gpt-5-mini@low', 'openai/gpt-5-mini@act'))"),
+    ("models.named_specs", "load_specs(('openai/gpt-5-mini@low', 'openai/gpt-5-mini@act'))"),
     ("judging.verdicts", "score(())"),
     ("agents.choice.expected_text", "compare('Tea', 'tea')"),
     ("agents.correction.failure_types", "classify('no such element')"),

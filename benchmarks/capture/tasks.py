@@ -180,7 +180,7 @@ def _rules(tool: Tool) -> str:
 _CONFTEST = """
 import json
 from pathlib import Path
-from pytest_autoweb.models.client import Reply
+from pytest_autoweb.models.messages import Reply
 
 class Scripted:
     def __init__(self, replies):

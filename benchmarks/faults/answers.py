@@ -7,7 +7,7 @@ Without evidence in the prompt it says the same again.
 import json
 import re
 
-from pytest_autoweb.models.client import Reply, Request
+from pytest_autoweb.models.messages import Reply, Request
 from pytest_autoweb.results.records import Usage
 from pytest_autoweb.testing import scripted_plan
 

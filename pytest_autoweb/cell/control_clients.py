@@ -6,7 +6,8 @@ lint, sandbox, execution and judge.
 
 from pytest_autoweb.base.errors import ModelError
 from pytest_autoweb.cases.case import Case
-from pytest_autoweb.models.client import Client, Reply, Request
+from pytest_autoweb.models.client import Client
+from pytest_autoweb.models.messages import Reply, Request
 from pytest_autoweb.models.replies import HEADING, fold_line, heading_number
 
 ORACLE = "builtin/oracle"

@@ -9,7 +9,8 @@ from pytest_autoweb.base.errors import RegistrationError, SettingsError
 from pytest_autoweb.cli.arguments import add_max_cost, add_models_file, tell_progress
 from pytest_autoweb.models.client import Client
 from pytest_autoweb.models.gateway import temporary_gateway
-from pytest_autoweb.models.model_spec import ModelSpec, load_project_specs
+from pytest_autoweb.models.model_spec import ModelSpec
+from pytest_autoweb.models.named_specs import load_project_specs
 from pytest_autoweb.report.wording import count_of, money
 from pytest_autoweb.results.analysis.cell_numbers import Cost
 from pytest_autoweb.results.records import Usage

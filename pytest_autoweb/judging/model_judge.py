@@ -23,7 +23,8 @@ from pytest_autoweb.judging.evidence.requests_log import WireEntry
 from pytest_autoweb.judging.judge_pictures import pictures_of_way
 from pytest_autoweb.judging.majority import majority
 from pytest_autoweb.judging.opinion import GRAMMAR, SCHEMA, quoted, read_opinion
-from pytest_autoweb.models.client import Answered, Client, Request, ask_once
+from pytest_autoweb.models.client import Answered, Client, ask_once
+from pytest_autoweb.models.messages import Request
 from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.models.prompts import fence, prompt_checksum, render
 from pytest_autoweb.results.records import Exchange, ToolCall

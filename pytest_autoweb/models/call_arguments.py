@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_autoweb.models import openai_api
-from pytest_autoweb.models.client import Message, Request
+from pytest_autoweb.models.messages import Message, Request
 from pytest_autoweb.models.model_spec import OLLAMA_PROVIDERS, Endpoint, ModelSpec
 
 LIMITS = (OLDER_LIMIT, NEWER_LIMIT) = ("max_tokens", "max_completion_tokens")

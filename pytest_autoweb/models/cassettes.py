@@ -19,7 +19,7 @@ from pytest_autoweb.base.errors import CassetteMiss, ModelError, SettingsError
 from pytest_autoweb.base.files import replace_text
 from pytest_autoweb.base.passing_lock import PassingLock
 from pytest_autoweb.base.whole_characters import whole_json
-from pytest_autoweb.models.client import Message, Reply, Request
+from pytest_autoweb.models.messages import Message, Reply, Request
 from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.results.records import StageName, Usage
 

@@ -19,9 +19,8 @@ from pytest_autoweb.base.local_server import LocalHandler, LocalServer, RequestR
 from pytest_autoweb.base.redaction import KeyMask, redact_keys, tidy_secrets
 from pytest_autoweb.models.cassettes import CassetteStore, ReplySource
 from pytest_autoweb.models.circuit_breaker import CircuitBreaker
-from pytest_autoweb.models.client import Reply, Request
 from pytest_autoweb.models.engine_pool import SLOTS, EnginePool, engine_problem, engine_version
-from pytest_autoweb.models.gateway import (
+from pytest_autoweb.models.gateway_messages import (
     LARGEST_BODY,
     MODELS_PATH,
     Acknowledgement,
@@ -40,6 +39,7 @@ from pytest_autoweb.models.gateway import (
 from pytest_autoweb.models.key_file import with_key_file
 from pytest_autoweb.models.litellm_client import LiteLLMClient
 from pytest_autoweb.models.local_models import local_model
+from pytest_autoweb.models.messages import Reply, Request
 from pytest_autoweb.models.model_spec import (
     DEFAULT_PARALLEL,
     Endpoint,

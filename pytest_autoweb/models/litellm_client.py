@@ -30,8 +30,8 @@ from pytest_autoweb.models.call_failures import (
     status_of,
     words_of,
 )
-from pytest_autoweb.models.client import Reply, Request
 from pytest_autoweb.models.computer_tool import completion_with
+from pytest_autoweb.models.messages import Reply, Request
 from pytest_autoweb.models.model_facts import installed_litellm
 from pytest_autoweb.models.model_spec import OLLAMA_PROVIDERS, Endpoint, ModelSpec, key_problem
 from pytest_autoweb.models.openai_api import load_connections

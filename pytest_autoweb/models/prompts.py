@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from pytest_autoweb.base.errors import PromptError
 from pytest_autoweb.base.installation import asset_dir
-from pytest_autoweb.models.client import Message
+from pytest_autoweb.models.messages import Message
 
 # A misspelt variable must be an error instead of an empty text. Prompts are not HTML, so escaping
 # would garble them; untrusted text is fenced instead.

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict
 
 from pytest_autoweb.base.errors import ModelError
 from pytest_autoweb.base.files import replace_text
-from pytest_autoweb.models.client import Request
+from pytest_autoweb.models.messages import Request
 from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.results.runs.steering import OrdersFile, OrdersToSession
 

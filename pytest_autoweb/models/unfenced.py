@@ -6,7 +6,7 @@ no instruction in it. Only our own marks are taken away: a page cannot write the
 
 import re
 
-from pytest_autoweb.models.client import Message
+from pytest_autoweb.models.messages import Message
 
 _FENCE = re.compile(
     r"^<<(?P<label>[\w ]+) (?P<mark>[0-9a-f]{8})>>\n(?P<text>.*?)\n?^<<end (?P=label) (?P=mark)>>$",

@@ -16,8 +16,9 @@ import pytest
 
 from pytest_autoweb.base.errors import ModelError
 from pytest_autoweb.results.runs.further_runs import next_folder, note_run
+from pytest_autoweb.results.runs.giving_orders import orders_held
 from pytest_autoweb.results.runs.live_session import sign_closing
-from pytest_autoweb.results.runs.steering import Order, orders_held
+from pytest_autoweb.results.runs.steering import Order
 from pytest_autoweb.session.axes import shown_name
 from pytest_autoweb.session.cell_run import run_item_again
 from pytest_autoweb.session.cluster.remote_session import RemoteSession

@@ -5,7 +5,8 @@ text.
 """
 
 from pytest_autoweb.base.errors import ModelError, first_line
-from pytest_autoweb.models.client import Client, Request, ask_once
+from pytest_autoweb.models.client import Client, ask_once
+from pytest_autoweb.models.messages import Request
 from pytest_autoweb.models.prompts import fence, render
 from pytest_autoweb.models.replies import strip_reasoning
 from pytest_autoweb.report.json_report import Analysis, Report

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Mapping
 from pytest_autoweb.base.errors import ModelError
 from pytest_autoweb.base.variant_names import PERSON
 from pytest_autoweb.models.key_file import KEY_FILE, with_key_file
-from pytest_autoweb.models.model_spec import ModelSpec, load_project_specs, resolve_target
+from pytest_autoweb.models.model_spec import ModelSpec, resolve_target
+from pytest_autoweb.models.named_specs import load_project_specs
 from pytest_autoweb.models.providers import problem_by_name
 from pytest_autoweb.settings.run_settings import Settings
 

@@ -37,6 +37,7 @@ from pytest_autoweb.cell.strategies import STRATEGIES
 from pytest_autoweb.judging.human_labels import read_labels
 from pytest_autoweb.judging.model_judge import JudgeSelection, ModelJudge, judge_id
 from pytest_autoweb.models.client import Client
+from pytest_autoweb.models.described_models import describe_model
 from pytest_autoweb.models.gateway import (
     GatewayAddress,
     SharedGateway,
@@ -44,12 +45,8 @@ from pytest_autoweb.models.gateway import (
     stop_shared_gateway,
 )
 from pytest_autoweb.models.key_file import KEY_FILE, read_key_file
-from pytest_autoweb.models.model_spec import (
-    ModelSpec,
-    describe_model,
-    load_project_specs,
-    written_in,
-)
+from pytest_autoweb.models.model_spec import ModelSpec
+from pytest_autoweb.models.named_specs import load_project_specs, written_in
 from pytest_autoweb.models.spending import Ledger, price_advice
 from pytest_autoweb.report.reported_agents import named_agents
 from pytest_autoweb.results.analysis.controls import is_control

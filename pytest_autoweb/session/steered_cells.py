@@ -9,9 +9,10 @@ from pytest_autoweb.base import waiting
 from pytest_autoweb.cell.cell_inputs import Cell
 from pytest_autoweb.cell.cell_record import left_out_cell
 from pytest_autoweb.results.records import CellResult, NotNeeded
+from pytest_autoweb.results.runs.giving_orders import orders_held
 from pytest_autoweb.results.runs.live_session import sign_closing
 from pytest_autoweb.results.runs.saving import save_cell
-from pytest_autoweb.results.runs.steering import Course, OrdersFile, OrdersToSession, orders_held
+from pytest_autoweb.results.runs.steering import Course, OrdersFile, OrdersToSession
 from pytest_autoweb.session.run_session import SESSION, RunSession
 
 LOOK_S = 0.2

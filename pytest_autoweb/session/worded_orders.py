@@ -9,9 +9,10 @@ from pytest_autoweb.base.errors import SettingsError, near_miss, nearest
 from pytest_autoweb.base.values.flag_texts import until
 from pytest_autoweb.report.foreign_text import one_line
 from pytest_autoweb.results.records import CellResult, PlannedCell
+from pytest_autoweb.results.runs.giving_orders import give_order
 from pytest_autoweb.results.runs.live_session import LiveSession, living_session, session_of
 from pytest_autoweb.results.runs.run_folder import read_manifest, saved_cell
-from pytest_autoweb.results.runs.steering import Order, OrderKind, give_order, orders, since
+from pytest_autoweb.results.runs.steering import Order, OrderKind, orders, since
 
 _LISTED = 10
 _MOST_IN_FLIGHT = 1000

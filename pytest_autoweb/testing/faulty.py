@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal, NamedTuple
 
 from pytest_autoweb.base.errors import ModelError
-from pytest_autoweb.models.client import Reply, Request
+from pytest_autoweb.models.messages import Reply, Request
 from pytest_autoweb.results.records import Usage
 
 _LISTED = re.compile(r"^\[(\d+)\] .*$", re.MULTILINE)

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 from pytest_autoweb.base.errors import ModelError
 from pytest_autoweb.base.installation import missing_extras
 from pytest_autoweb.browser.marks.crosshair import MARGIN
-from pytest_autoweb.models.client import Reply, Request
+from pytest_autoweb.models.messages import Reply, Request
 from pytest_autoweb.results.records import Usage
 
 if problem := missing_extras(["testing"]):

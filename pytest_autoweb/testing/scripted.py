@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from pytest_autoweb.base.errors import ModelError
-from pytest_autoweb.models.client import Reply, Request
+from pytest_autoweb.models.messages import Reply, Request
 from pytest_autoweb.results.records import StageName, Usage
 
 Answer = str | ModelError | Callable[[Request], str]

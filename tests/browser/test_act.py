@@ -8,7 +8,7 @@ from acting import Reply, act, do, on, prompt
 from local_site import Site
 from playwright.sync_api import Browser, Page
 
-from pytest_autoweb.models.client import Request
+from pytest_autoweb.models.messages import Request
 
 SECRET = "hunter2-hunter2"
 LOGIN = """<title>Shop</title><h1>Shop</h1>

@@ -12,7 +12,7 @@ from acting import Reply, act, do, mark_of, on, prompt
 from local_site import Site
 from playwright.sync_api import Browser, Page
 
-from pytest_autoweb.models.client import Request
+from pytest_autoweb.models.messages import Request
 from pytest_autoweb.results.records import CellResult
 
 MENU = """<style>#sub {display: none} #menu:hover #sub {display: block}</style>

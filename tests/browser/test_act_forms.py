@@ -10,7 +10,7 @@ from acting import act, do, mark_of, on, prompt
 from local_site import Site
 from playwright.sync_api import Browser
 
-from pytest_autoweb.models.client import Request
+from pytest_autoweb.models.messages import Request
 
 FORM = """<form onsubmit="out.textContent = [a.value, b.value, c.value].join('+'); return false">
 <label>Name <input id=a></label> <label>Town <input id=b></label>

@@ -10,7 +10,7 @@ from acting import act, do, on, prompt, run_one, settings
 from local_site import Site
 from playwright.sync_api import Browser
 
-from pytest_autoweb.models.client import Reply, Request
+from pytest_autoweb.models.messages import Reply, Request
 from pytest_autoweb.results.records import Attempt
 from pytest_autoweb.testing import ScriptedClient
 from pytest_autoweb.testing.pixels import PixelReadingClient, PixelTarget

@@ -12,7 +12,7 @@ from local_site import Site
 from playwright.sync_api import Browser, Page
 
 from pytest_autoweb.agents.attempt.tools import Clock
-from pytest_autoweb.models.client import Request
+from pytest_autoweb.models.messages import Request
 from pytest_autoweb.results.records import CellResult
 from pytest_autoweb.testing import ScriptedClient, scripted_plan
 

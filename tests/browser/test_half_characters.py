@@ -17,7 +17,7 @@ from pytest_autoweb.browser.marks.marking import mark_page
 from pytest_autoweb.browser.page.capture import CAPTURE_MODES, capture_snapshot
 from pytest_autoweb.browser.page.outline import Folds
 from pytest_autoweb.judging.evidence.dom_copy import copy_page
-from pytest_autoweb.models.client import Request
+from pytest_autoweb.models.messages import Request
 from pytest_autoweb.results.records import CaptureModeName, CellResult
 from pytest_autoweb.testing import ScriptedClient
 

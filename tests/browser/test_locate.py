@@ -17,7 +17,8 @@ from pytest_autoweb.agents.locate.locator import Sight
 from pytest_autoweb.base.errors import ModelError
 from pytest_autoweb.browser.marks.crosshair import MARGIN, take_view
 from pytest_autoweb.cli.command_line import main
-from pytest_autoweb.models.client import Client, Reply, Request
+from pytest_autoweb.models.client import Client
+from pytest_autoweb.models.messages import Reply, Request
 from pytest_autoweb.report.search_film import render_film
 from pytest_autoweb.results.records import Location, LocatorAlgorithm, Probe
 from pytest_autoweb.testing.pixels import (

@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, Page
 
 from pytest_autoweb.agents.locate.interview import VisionModel
 from pytest_autoweb.agents.locate.locator import LocatorResult, Sight
-from pytest_autoweb.models.client import Request
+from pytest_autoweb.models.messages import Request
 from pytest_autoweb.testing.pixels import PixelReadingClient, PixelTarget
 
 WIDTH, HEIGHT = 1280, 720

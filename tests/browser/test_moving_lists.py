@@ -10,7 +10,7 @@ from local_site import Site
 from moving_lists import KINDS, page_of
 from playwright.sync_api import Browser, Page
 
-from pytest_autoweb.models.client import Request
+from pytest_autoweb.models.messages import Request
 from pytest_autoweb.results.records import CellResult, ToolCall
 from pytest_autoweb.testing import ScriptedClient
 

@@ -9,7 +9,7 @@ from acting import run_one, settings
 from local_site import PAGES, Site
 from playwright.sync_api import Browser
 
-from pytest_autoweb.models.client import Request
+from pytest_autoweb.models.messages import Request
 from pytest_autoweb.results.records import CellResult
 from pytest_autoweb.testing import ScriptedClient
 

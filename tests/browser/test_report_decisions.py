@@ -15,7 +15,7 @@ from made_up_picture import PICTURE
 from made_up_run import save_run
 from playwright.sync_api import Browser, Page, expect
 
-from pytest_autoweb.models.client import Request
+from pytest_autoweb.models.messages import Request
 from pytest_autoweb.report.write import write_report
 from pytest_autoweb.results.analysis.decision_facts import decision_facts
 from pytest_autoweb.results.records import CellResult

@@ -15,7 +15,7 @@ from playwright.sync_api import Browser
 
 from pytest_autoweb.browser.page import page_tree
 from pytest_autoweb.models.cassettes import recorded_request, request_key
-from pytest_autoweb.models.client import Request
+from pytest_autoweb.models.messages import Request
 from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.results.records import CellResult
 from pytest_autoweb.testing import ScriptedClient

@@ -25,7 +25,7 @@ from pytest_autoweb.browser.page.webmcp import (
 )
 from pytest_autoweb.checks import Evidence
 from pytest_autoweb.judging.checks.site_tool_checks import ToolQuery, WebmcpCheck
-from pytest_autoweb.models.client import Request
+from pytest_autoweb.models.messages import Request
 from pytest_autoweb.results.records import CellResult
 from pytest_autoweb.testing import ScriptedClient
 

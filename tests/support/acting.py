@@ -13,7 +13,7 @@ from pytest_autoweb.base.variant_names import StrategyName
 from pytest_autoweb.cases.loader import load_case_file
 from pytest_autoweb.cell.cell_inputs import Cell, CellResources
 from pytest_autoweb.cell.pipeline import run_cell
-from pytest_autoweb.models.client import Request
+from pytest_autoweb.models.messages import Request
 from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.results.records import CellResult
 from pytest_autoweb.settings.run_settings import OPTIONS, Settings, Source

@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_autoweb.agents.outside.model_endpoint import ModelEndpoint
 from pytest_autoweb.base.errors import ModelError
-from pytest_autoweb.models.client import Reply, Request
+from pytest_autoweb.models.messages import Reply, Request
 from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.results.records import Usage
 

@@ -3,7 +3,7 @@
 import html
 import re
 
-from pytest_autoweb.models.client import Request
+from pytest_autoweb.models.messages import Request
 from pytest_autoweb.testing import ScriptedClient, scripted_plan
 
 _ORDER = re.compile(

@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 
 from listing_text import Item, Listing, Lost, read_listing
 
-from pytest_autoweb.models.client import Reply, Request
+from pytest_autoweb.models.messages import Reply, Request
 from pytest_autoweb.results.records import Usage
 
 _PAGE = re.compile(r"<<page (\w+)>>\n(.*?)\n<<end page \1>>", re.DOTALL)

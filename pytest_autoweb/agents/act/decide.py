@@ -30,8 +30,8 @@ from pytest_autoweb.agents.choice.disambiguate import ambiguous, distinguishing_
 from pytest_autoweb.agents.choice.feedback import section, warning
 from pytest_autoweb.browser.marks.mark_list import full_line, option_lines, page_list, waiting_lines
 from pytest_autoweb.browser.marks.marking import Mark, listing, mark_page, texts_apart
-from pytest_autoweb.models.client import Message, picture_uri
 from pytest_autoweb.models.computer_tool import ComputerTool
+from pytest_autoweb.models.messages import Message, picture_uri
 from pytest_autoweb.models.prompts import fence, render
 from pytest_autoweb.models.replies import whole_lines, whole_object
 from pytest_autoweb.models.reply_forms import grammar_of, string_rule

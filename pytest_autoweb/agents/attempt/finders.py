@@ -15,7 +15,7 @@ from pytest_autoweb.agents.attempt.found_place import found_told
 from pytest_autoweb.agents.attempt.tools import Tools, change
 from pytest_autoweb.browser.page.element_locators import plain_locator
 from pytest_autoweb.browser.page.same_element import is_positional, pinned
-from pytest_autoweb.models.client import Message
+from pytest_autoweb.models.messages import Message
 from pytest_autoweb.models.prompts import render
 from pytest_autoweb.results.records import Attempt
 from pytest_autoweb.sandbox.allowed_members import FINDERS

@@ -12,7 +12,7 @@ from pytest_autoweb.agents.choice.partial_text import part_of
 from pytest_autoweb.agents.choice.verify_choice import Choice, Resolution, compare_mark, resolve
 from pytest_autoweb.browser.marks.marking import Mark, MarkedPage, listing, mark_page, text_at
 from pytest_autoweb.browser.page.same_element import RowsMovedError
-from pytest_autoweb.models.client import Message, picture_uri
+from pytest_autoweb.models.messages import Message, picture_uri
 from pytest_autoweb.models.prompts import fence, render
 from pytest_autoweb.results.records import ChosenMark
 from pytest_autoweb.sandbox.engine import StepCallError

@@ -13,7 +13,7 @@ from pytest_autoweb.agents.locate.interview import VisionModel
 from pytest_autoweb.agents.locate.locator import LocatorResult, Memory, Sight
 from pytest_autoweb.browser.marks.marking import Mark
 from pytest_autoweb.browser.page.frames import run_on_elements
-from pytest_autoweb.models.client import Request
+from pytest_autoweb.models.messages import Request
 from pytest_autoweb.results.records import Attempt, Location, LocatorStatus
 from pytest_autoweb.sandbox.engine import StepCallError
 

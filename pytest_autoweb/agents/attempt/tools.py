@@ -18,8 +18,9 @@ from pytest_autoweb.browser.page.page_digest import PageLook, page_look
 from pytest_autoweb.browser.page.same_element import ElementIdentity
 from pytest_autoweb.cases.case import Case
 from pytest_autoweb.judging.model_judge import ModelJudge
-from pytest_autoweb.models.client import Client, Message, Request, ask_once, redacted_messages
+from pytest_autoweb.models.client import Client, ask_once
 from pytest_autoweb.models.computer_tool import ComputerTool
+from pytest_autoweb.models.messages import Message, Request, redacted_messages
 from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.models.replies import closed_block
 from pytest_autoweb.models.unfenced import without_fences

@@ -5,7 +5,7 @@ from pytest_autoweb.browser.page.capture import cache_key, capture_snapshot
 from pytest_autoweb.browser.page.opening import open_page
 from pytest_autoweb.browser.page.outline import estimate_tokens
 from pytest_autoweb.judging.evidence.scene import shot
-from pytest_autoweb.models.client import Message, picture_uri
+from pytest_autoweb.models.messages import Message, picture_uri
 from pytest_autoweb.models.prompts import render
 from pytest_autoweb.results.records import Attempt, PlanStep, Snapshot
 from pytest_autoweb.sandbox.engine import StepCallError

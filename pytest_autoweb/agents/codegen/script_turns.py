@@ -37,7 +37,7 @@ from pytest_autoweb.base.whole_characters import whole_text
 from pytest_autoweb.browser.page.capture import capture_snapshot
 from pytest_autoweb.browser.page.form_validation import refused_values
 from pytest_autoweb.browser.page.quiet import wait_until_quiet
-from pytest_autoweb.models.client import Message
+from pytest_autoweb.models.messages import Message
 from pytest_autoweb.models.prompts import fence, quote, render
 from pytest_autoweb.models.replies import closed_block, heading_number, parse_plan, strip_reasoning
 from pytest_autoweb.models.reply_blocks import bare_code, holds_calls, mentions_calls

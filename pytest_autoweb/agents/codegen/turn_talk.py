@@ -10,7 +10,7 @@ from typing import NamedTuple
 from pytest_autoweb.agents.attempt.tools import SeenPicture
 from pytest_autoweb.browser.page.frames import RefView
 from pytest_autoweb.browser.page.outline import estimate_tokens
-from pytest_autoweb.models.client import Message, picture_uri
+from pytest_autoweb.models.messages import Message, picture_uri
 from pytest_autoweb.models.prompts import fence, render
 
 

@@ -48,7 +48,7 @@ from pytest_autoweb.base.language import BROWSER_FAILED, NOT_ENOUGH, StepProblem
 from pytest_autoweb.browser.marks.marking import listing, plain_options
 from pytest_autoweb.browser.page.frames import run_script
 from pytest_autoweb.cases.collect_spec import CollectSpec, Rate
-from pytest_autoweb.models.client import Message, picture_uri
+from pytest_autoweb.models.messages import Message, picture_uri
 from pytest_autoweb.models.model_spec import is_loopback
 from pytest_autoweb.models.prompts import fence, render
 from pytest_autoweb.models.replies import whole_lines, whole_object

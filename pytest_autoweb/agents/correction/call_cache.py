@@ -8,7 +8,8 @@ import unicodedata
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
-from pytest_autoweb.models.client import Client, Reply, Request
+from pytest_autoweb.models.client import Client
+from pytest_autoweb.models.messages import Reply, Request
 from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.results.records import Usage
 from pytest_autoweb.sandbox.allowed_members import words

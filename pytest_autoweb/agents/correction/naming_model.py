@@ -9,7 +9,8 @@ from typing import NamedTuple, get_args
 
 from pytest_autoweb.base.errors import ModelError
 from pytest_autoweb.base.redaction import redact_shapes
-from pytest_autoweb.models.client import Client, Request, ask_once
+from pytest_autoweb.models.client import Client, ask_once
+from pytest_autoweb.models.messages import Request
 from pytest_autoweb.models.prompts import fence, render
 from pytest_autoweb.models.replies import strip_reasoning
 from pytest_autoweb.models.reply_forms import ReplyForm, Word, grammar_of, schema_of, untyped_words

@@ -17,14 +17,8 @@ from pytest_autoweb.base.errors import ModelError
 from pytest_autoweb.base.values.normal_forms import normalise
 from pytest_autoweb.browser.marks.crosshair import ViewportView
 from pytest_autoweb.browser.marks.marking import PageBox
-from pytest_autoweb.models.client import (
-    Client,
-    Message,
-    Request,
-    ask_once,
-    picture_uri,
-    redacted_messages,
-)
+from pytest_autoweb.models.client import Client, ask_once
+from pytest_autoweb.models.messages import Message, Request, picture_uri, redacted_messages
 from pytest_autoweb.models.prompts import fence, render
 from pytest_autoweb.models.replies import objects_in
 from pytest_autoweb.models.reply_forms import (

@@ -23,8 +23,9 @@ from pytest_autoweb.base.errors import ModelError
 from pytest_autoweb.base.local_server import LocalHandler, LocalServer, RequestRefused
 from pytest_autoweb.base.whole_characters import read_json
 from pytest_autoweb.models.agent_chat import ChatBody, as_text, is_picture
-from pytest_autoweb.models.client import Client, Message, Reply, Request, ask_once
-from pytest_autoweb.models.gateway import LARGEST_BODY
+from pytest_autoweb.models.client import Client, ask_once
+from pytest_autoweb.models.gateway_messages import LARGEST_BODY
+from pytest_autoweb.models.messages import Message, Reply, Request
 from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.results.records import Exchange
 

@@ -22,7 +22,7 @@ from pytest_autoweb.base.language import StepProblem
 from pytest_autoweb.browser.page.capture import capture_snapshot
 from pytest_autoweb.browser.page.frames import run_script
 from pytest_autoweb.judging.checks.page_checks import of_page_and_frames
-from pytest_autoweb.models.client import Message
+from pytest_autoweb.models.messages import Message
 from pytest_autoweb.models.prompts import fence, render
 from pytest_autoweb.models.replies import objects_in, strip_reasoning
 from pytest_autoweb.models.reply_forms import (

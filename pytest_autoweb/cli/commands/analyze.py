@@ -8,7 +8,8 @@ from pytest_autoweb.cli.arguments import add_max_cost, add_models_file
 from pytest_autoweb.cli.json_document import add_json_argument, print_json
 from pytest_autoweb.cli.run_arguments import add_run_argument
 from pytest_autoweb.models.gateway import temporary_gateway
-from pytest_autoweb.models.model_spec import ModelSpec, load_project_specs
+from pytest_autoweb.models.model_spec import ModelSpec
+from pytest_autoweb.models.named_specs import load_project_specs
 from pytest_autoweb.report.json_report import Analysis, build_report
 from pytest_autoweb.report.terminal import terminal_lines
 from pytest_autoweb.report.write import write_report

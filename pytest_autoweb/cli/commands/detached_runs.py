@@ -8,6 +8,7 @@ from pathlib import Path
 from pytest_autoweb.base.values.flag_texts import until
 from pytest_autoweb.cli.run_arguments import add_run_argument
 from pytest_autoweb.report.foreign_text import clean_lines
+from pytest_autoweb.results.runs.giving_orders import give_order
 from pytest_autoweb.results.runs.live_session import (
     LOG_FILE,
     LiveSession,
@@ -18,7 +19,7 @@ from pytest_autoweb.results.runs.live_session import (
     session_of,
 )
 from pytest_autoweb.results.runs.run_folder import read_exit_status, refuse_other_folders
-from pytest_autoweb.results.runs.steering import Order, give_order, orders, since
+from pytest_autoweb.results.runs.steering import Order, orders, since
 
 _WAIT = """\
 Waits for the end of a run that goes on, such as one of --autoweb-detach, and prints the last lines

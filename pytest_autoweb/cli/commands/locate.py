@@ -12,9 +12,10 @@ from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.cli.arguments import add_models_file
 from pytest_autoweb.cli.entry_page import opened_page
 from pytest_autoweb.cli.json_document import add_json_argument, print_json
-from pytest_autoweb.models.client import Client, Request
+from pytest_autoweb.models.client import Client
 from pytest_autoweb.models.gateway import temporary_gateway
-from pytest_autoweb.models.model_spec import load_project_specs
+from pytest_autoweb.models.messages import Request
+from pytest_autoweb.models.named_specs import load_project_specs
 from pytest_autoweb.report.search_film import render_film
 from pytest_autoweb.results.runs.saving import json_text, write_text_atomic
 

@@ -11,24 +11,21 @@ from typing import Any, TextIO
 
 from pytest_autoweb.base.errors import AutowebError
 from pytest_autoweb.cli.json_document import add_json_argument, print_json
+from pytest_autoweb.models.described_models import describe_model
 from pytest_autoweb.models.engine_pool import engine_problem
-from pytest_autoweb.models.gateway import GatewayClient, ModelCheck, start_gateway, stop_gateway
+from pytest_autoweb.models.gateway import GatewayClient, start_gateway, stop_gateway
+from pytest_autoweb.models.gateway_messages import ModelCheck
 from pytest_autoweb.models.local_models import (
     CATALOGUE,
     LocalModel,
     is_present,
     local_model,
     models_dir,
-    pull,
 )
 from pytest_autoweb.models.model_facts import installed_litellm
-from pytest_autoweb.models.model_spec import (
-    BUILTINS,
-    OLLAMA_PROVIDERS,
-    ModelSpec,
-    describe_model,
-    load_specs,
-)
+from pytest_autoweb.models.model_spec import OLLAMA_PROVIDERS, ModelSpec
+from pytest_autoweb.models.named_specs import BUILTINS, load_specs
+from pytest_autoweb.models.pull import pull
 from pytest_autoweb.report.plain_stream import plain_text, write_obeyed
 
 _MODELS_ABOUT = """\

@@ -14,7 +14,8 @@ from pytest_autoweb.browser.page.outline import estimate_tokens
 from pytest_autoweb.cell.strategies import prompts_of, strategy_of
 from pytest_autoweb.cli.arguments import add_pytest_flags
 from pytest_autoweb.cli.json_document import add_json_argument, print_json
-from pytest_autoweb.models.client import Client, Reply, Request
+from pytest_autoweb.models.client import Client
+from pytest_autoweb.models.messages import Reply, Request
 from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.models.prompts import load_prompt
 from pytest_autoweb.session.items import CellItem

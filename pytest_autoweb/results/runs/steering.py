@@ -7,19 +7,17 @@ can tell what was changed while it ran.
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, Protocol
 
-from filelock import FileLock
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as checked_dataclass
 
 STEERING_FILE = "steering.jsonl"
-_LOCK_FILE = "steering.lock"
 MOST_BYTES = 1_000_000
 """How much of the file is read. A run may come from anyone; this is some thousand orders."""
 
@@ -90,37 +88,9 @@ class Order:
 _ORDER = TypeAdapter(Order)
 
 
-@contextmanager
-def orders_held(run: Path) -> Iterator[None]:
-    """Let nobody give an order to a run meanwhile.
-
-    Raises:
-        OSError: the folder cannot be written.
-    """
-    with FileLock(run / _LOCK_FILE):
-        yield
-
-
-def give_order(run: Path, order: Order, *, check: Callable[[], None] = lambda: None) -> None:
-    """Append an order to those of a run.
-
-    Args:
-        run: the folder of the run.
-        order: the order.
-        check: raises an error if the order cannot be given; nobody can give another one meanwhile.
-
-    Raises:
-        OSError: the folder cannot be written.
-    """
-    file = run / STEERING_FILE
-    line = _ORDER.dump_json(order) + b"\n"
-    with orders_held(run), file.open("a+b") as opened:
-        check()
-        # A process or a disk may have ended within the line before.
-        if opened.tell():
-            opened.seek(-1, 2)
-            line = line if opened.read(1) == b"\n" else b"\n" + line
-        opened.write(line)
+def as_line(order: Order) -> bytes:
+    """Return the line of the file that is an order, with its end."""
+    return _ORDER.dump_json(order) + b"\n"
 
 
 def orders(run: Path) -> tuple[Order, ...]:

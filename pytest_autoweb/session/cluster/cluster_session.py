@@ -33,7 +33,8 @@ from xdist.workermanage import (  # type: ignore[import-untyped]
 
 from pytest_autoweb.base.errors import CaseError, SettingsError
 from pytest_autoweb.cases.loader import LoadedCase, load_case_file, load_inline
-from pytest_autoweb.models.model_spec import ModelSpec, project_models
+from pytest_autoweb.models.model_spec import ModelSpec
+from pytest_autoweb.models.named_specs import project_models
 from pytest_autoweb.report.wording import count_of
 from pytest_autoweb.results.runs.run_signs import holds_run
 from pytest_autoweb.results.runs.saving import Manifest, save_manifest

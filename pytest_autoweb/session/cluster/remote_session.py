@@ -11,11 +11,8 @@ from pydantic import BaseModel, ValidationError
 
 from pytest_autoweb.base import waiting
 from pytest_autoweb.base.errors import ModelError
-from pytest_autoweb.models.gateway import (
-    Acknowledgement,
-    GatewayClient,
-    read_address,
-)
+from pytest_autoweb.models.gateway import GatewayClient, read_address
+from pytest_autoweb.models.gateway_messages import Acknowledgement
 from pytest_autoweb.results.records import CellResult
 from pytest_autoweb.results.runs.saving import (
     CELL_FILE,

@@ -15,14 +15,15 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from pytest_autoweb.base.errors import AutowebError, SettingsError
-from pytest_autoweb.models.gateway import (
+from pytest_autoweb.models.gateway import SharedGateway
+from pytest_autoweb.models.gateway_messages import (
     MODELS_PATH,
     Acknowledgement,
     CallFailed,
     NewModels,
-    SharedGateway,
 )
 from pytest_autoweb.models.model_spec import ModelSpec
+from pytest_autoweb.results.runs.giving_orders import orders_held
 from pytest_autoweb.results.runs.live_session import sign_closing
 from pytest_autoweb.results.runs.saving import (
     CELL_FILE,
@@ -31,7 +32,7 @@ from pytest_autoweb.results.runs.saving import (
     move_to_replaced,
     unmark_started,
 )
-from pytest_autoweb.results.runs.steering import OrdersFile, orders_held
+from pytest_autoweb.results.runs.steering import OrdersFile
 from pytest_autoweb.results.runs.watched import is_watched
 from pytest_autoweb.session.cluster.cells_so_far import take_so_far
 from pytest_autoweb.session.cluster.frame_stream import MOST_BYTES, Frame

@@ -8,7 +8,8 @@ from typing import Any, Literal, NamedTuple
 
 from pytest_autoweb.agents.codegen.generate import extract_code
 from pytest_autoweb.base.errors import ModelError
-from pytest_autoweb.models.client import Client, Request, ask_once
+from pytest_autoweb.models.client import Client, ask_once
+from pytest_autoweb.models.messages import Request
 from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.models.prompts import fence, render
 from pytest_autoweb.models.replies import closed_block, strip_reasoning

@@ -25,7 +25,8 @@ from pytest_autoweb.browser.page.capture import capture_snapshot
 from pytest_autoweb.browser.page.opening import normalise_url, open_page
 from pytest_autoweb.cases.case import ID_PATTERN
 from pytest_autoweb.cases.loader import load_case_file
-from pytest_autoweb.models.client import Client, Request, ask_once
+from pytest_autoweb.models.client import Client, ask_once
+from pytest_autoweb.models.messages import Request
 from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.models.prompts import fence, render
 from pytest_autoweb.models.replies import closed_block, strip_reasoning

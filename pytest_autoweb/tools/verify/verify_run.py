@@ -25,7 +25,8 @@ from pytest_autoweb.judging.model_judge import JudgedAttempt, JudgeSelection, Mo
 from pytest_autoweb.judging.verdicts import graded
 from pytest_autoweb.models.client import Client
 from pytest_autoweb.models.gateway import temporary_gateway
-from pytest_autoweb.models.model_spec import ModelSpec, load_project_specs
+from pytest_autoweb.models.model_spec import ModelSpec
+from pytest_autoweb.models.named_specs import load_project_specs
 from pytest_autoweb.report.foreign_text import one_line
 from pytest_autoweb.report.write import write_report
 from pytest_autoweb.results.analysis.judge_agreement import agreements

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_autoweb.base.whole_characters import read_json, whole_json, whole_text, whole_value
-from pytest_autoweb.models.client import Message, Reply
+from pytest_autoweb.models.messages import Message, Reply
 from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.results.records import Failure
 

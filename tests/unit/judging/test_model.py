@@ -12,7 +12,7 @@ from pytest_autoweb.base.errors import CaseError, SettingsError
 from pytest_autoweb.judging.human_labels import JudgeVerdict, Label, read_labels, write_labels
 from pytest_autoweb.judging.model_judge import JudgeSelection, judge_id
 from pytest_autoweb.judging.opinion import Opinion, quoted, read_opinion
-from pytest_autoweb.models.model_spec import load_specs
+from pytest_autoweb.models.named_specs import load_specs
 from pytest_autoweb.results.analysis.judge_agreement import (
     AGREEMENTS,
     JUDGE_FILE,

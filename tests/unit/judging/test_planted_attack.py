@@ -7,7 +7,7 @@ import pytest
 from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.judging.evidence.requests_log import WireEntry
 from pytest_autoweb.judging.planted_attack import GOALS, PlantedAttack, attack_on
-from pytest_autoweb.models.model_spec import load_specs
+from pytest_autoweb.models.named_specs import load_specs
 from pytest_autoweb.settings.run_settings import attack_names, read_settings
 
 WAYS = attack_names("text,label,toast,late,text,title,image,webmcp")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pytest_autoweb.base.errors import SettingsError
-from pytest_autoweb.models.model_spec import load_specs, written_in
+from pytest_autoweb.models.named_specs import load_specs, written_in
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_autoweb.base.errors import ModelError
-from pytest_autoweb.models.client import Message, Request
+from pytest_autoweb.models.messages import Message, Request
 from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.models.spending import (
     LEDGER_FILE,

@@ -9,10 +9,11 @@ import pytest
 
 from pytest_autoweb.base.errors import CassetteMiss, ModelError
 from pytest_autoweb.base.redaction import MASK, KeyMask
-from pytest_autoweb.models import model_spec
+from pytest_autoweb.models import named_specs
 from pytest_autoweb.models.cassettes import CassetteStore, RecordMode, ReplySource, cassette_path
-from pytest_autoweb.models.client import Message, Reply, Request
-from pytest_autoweb.models.model_spec import ModelSpec, load_specs
+from pytest_autoweb.models.messages import Message, Reply, Request
+from pytest_autoweb.models.model_spec import ModelSpec
+from pytest_autoweb.models.named_specs import load_specs
 from pytest_autoweb.results.records import Usage
 
 SPEC = ModelSpec(name="openai/m")
@@ -398,7 +399,7 @@ def test_a_recording_fits_whatever_the_registry_says_of_the_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     with_registry = load_specs([name])[name]
-    monkeypatch.setattr(model_spec, "facts_of", lambda model: None)
+    monkeypatch.setattr(named_specs, "facts_of", lambda model: None)
     without = load_specs([name])[name]
     asked = request(model=name, max_tokens=60)
     store(tmp_path, "new_episodes").record(asked, without, SOURCE, reply())

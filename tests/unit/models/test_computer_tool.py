@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from pytest_autoweb.base.errors import ModelError
-from pytest_autoweb.models.client import Message, Reply, Request
 from pytest_autoweb.models.computer_tool import ComputerTool
 from pytest_autoweb.models.litellm_client import LiteLLMClient
+from pytest_autoweb.models.messages import Message, Reply, Request
 from pytest_autoweb.models.model_spec import ModelSpec, resolve_target
 from pytest_autoweb.models.spending import CostBudget, Ledger, Reservation
 

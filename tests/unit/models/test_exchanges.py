@@ -1,7 +1,8 @@
 """What is kept of a model call, whoever asked."""
 
 from pytest_autoweb.base.errors import CassetteMiss, ModelError
-from pytest_autoweb.models.client import Message, Reply, Request, ask_once, redacted_messages
+from pytest_autoweb.models.client import ask_once
+from pytest_autoweb.models.messages import Message, Reply, Request, redacted_messages
 from pytest_autoweb.results.records import Usage
 
 SECRET = "hunter2"

@@ -16,8 +16,9 @@ from scripted_models import SCRIPTS, SECRET, SETTINGS, TOOL
 
 from pytest_autoweb.base.errors import CassetteMiss, ModelError
 from pytest_autoweb.models.agent_chat import ChatBody, as_message
-from pytest_autoweb.models.client import Message, Request, ask_once
+from pytest_autoweb.models.client import ask_once
 from pytest_autoweb.models.gateway import GatewayAddress, GatewayClient, start_gateway, stop_gateway
+from pytest_autoweb.models.messages import Message, Request
 from pytest_autoweb.models.model_spec import ModelSpec
 
 LITELLM = ("litellm", "httpx", "openai", "tiktoken", "tokenizers", "aiohttp", "boto3")
@@ -435,7 +436,7 @@ def test_a_check_says_what_to_do_without_asking_the_model_anything(
 
 CLIENT = """
 import sys
-from pytest_autoweb.models.client import Message, Request
+from pytest_autoweb.models.messages import Message, Request
 from pytest_autoweb.models.gateway import GatewayAddress, GatewayClient
 client = GatewayClient(GatewayAddress.parse(sys.stdin.readline().strip()))
 for number in range(5):

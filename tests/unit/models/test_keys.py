@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from pytest_autoweb.base.errors import ModelError
 from pytest_autoweb.base.redaction import MASK, KeyMask, tidy_secrets, without_secrets
 from pytest_autoweb.models.litellm_client import LiteLLMClient
-from pytest_autoweb.models.model_spec import Endpoint, ModelSpec, load_specs, resolve_target
+from pytest_autoweb.models.model_spec import Endpoint, ModelSpec, resolve_target
+from pytest_autoweb.models.named_specs import load_specs
 from pytest_autoweb.settings.run_settings import OPTIONS
 
 

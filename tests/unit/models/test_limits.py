@@ -11,8 +11,8 @@ from slow_server import SlowServer
 
 from pytest_autoweb.base.errors import ModelCause, ModelError
 from pytest_autoweb.models.circuit_breaker import CircuitBreaker
-from pytest_autoweb.models.client import Message, Request
 from pytest_autoweb.models.gateway import GatewayClient, start_gateway, stop_gateway
+from pytest_autoweb.models.messages import Message, Request
 from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.models.time_limit import CallOverdue, within
 

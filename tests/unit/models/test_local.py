@@ -21,11 +21,12 @@ from ollama_server import OllamaServer
 
 from pytest_autoweb.base.errors import ModelError
 from pytest_autoweb.models import engine_pool
-from pytest_autoweb.models.client import Message, Reply, Request
 from pytest_autoweb.models.engine_pool import EnginePool, engine_problem
 from pytest_autoweb.models.gateway import GatewayClient, start_gateway, stop_gateway
 from pytest_autoweb.models.local_models import is_present, local_model
-from pytest_autoweb.models.model_spec import Endpoint, ModelSpec, load_specs
+from pytest_autoweb.models.messages import Message, Reply, Request
+from pytest_autoweb.models.model_spec import Endpoint, ModelSpec
+from pytest_autoweb.models.named_specs import load_specs
 
 SMALL = "local/smollm2-135m"
 

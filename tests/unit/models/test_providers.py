@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from openai_server import Answer, OpenAIServer, Seen
 
-from pytest_autoweb.models.client import Message, Request
 from pytest_autoweb.models.litellm_client import LiteLLMClient
+from pytest_autoweb.models.messages import Message, Request
 from pytest_autoweb.models.model_facts import entry_of
 from pytest_autoweb.models.model_spec import ModelSpec, resolve_target
 from pytest_autoweb.models.providers import PROVIDERS, Provider, calls_directly, priced_entry

@@ -17,12 +17,11 @@ from pytest_autoweb.models import local_models
 from pytest_autoweb.models.local_models import (
     CATALOGUE,
     LocalModel,
-    PullError,
     RegistryParts,
     is_present,
     is_verified,
-    pull,
 )
+from pytest_autoweb.models.pull import PullError, pull
 
 DATA = random.Random(1).randbytes(300_000)
 

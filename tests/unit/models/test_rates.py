@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from pytest_autoweb.base.errors import ModelError
-from pytest_autoweb.models.client import Message, Reply, Request
 from pytest_autoweb.models.litellm_client import LiteLLMClient
+from pytest_autoweb.models.messages import Message, Reply, Request
 from pytest_autoweb.models.model_spec import Endpoint, ModelSpec
 from pytest_autoweb.models.spending import CostBudget, Ledger, TokenBound
 

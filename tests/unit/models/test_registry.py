@@ -6,7 +6,9 @@ import pytest
 
 from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.models import model_facts
-from pytest_autoweb.models.model_spec import BUILTINS, ModelSpec, describe_model, load_specs
+from pytest_autoweb.models.described_models import describe_model
+from pytest_autoweb.models.model_spec import ModelSpec
+from pytest_autoweb.models.named_specs import BUILTINS, load_specs
 
 
 def write(path: Path, text: str) -> Path:

@@ -9,7 +9,7 @@ from openai import BadRequestError, NotFoundError, OpenAI, RateLimitError
 from openai.types.responses import Response
 
 from pytest_autoweb.base.errors import ModelError
-from pytest_autoweb.models.client import Reply
+from pytest_autoweb.models.messages import Reply
 
 TOOL: dict[str, Any] = {
     "type": "function",

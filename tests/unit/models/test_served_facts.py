@@ -12,7 +12,8 @@ from openai_server import Answer, OpenAIServer
 
 from pytest_autoweb.base.errors import CassetteMiss
 from pytest_autoweb.models.cassettes import CassetteStore, RecordMode, ReplySource, cassette_path
-from pytest_autoweb.models.client import Message, Reply, Request, ask_once
+from pytest_autoweb.models.client import ask_once
+from pytest_autoweb.models.messages import Message, Reply, Request
 from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.models.openai_api import completion
 from pytest_autoweb.models.served_facts import ServedFacts

@@ -15,7 +15,6 @@ import pytest
 from openai_server import Answer, OpenAIServer
 
 from pytest_autoweb.base.errors import ModelError
-from pytest_autoweb.models.client import Message, Request
 from pytest_autoweb.models.gateway import (
     ADDRESS_FILE,
     GatewayAddress,
@@ -24,6 +23,7 @@ from pytest_autoweb.models.gateway import (
     start_gateway,
     stop_shared_gateway,
 )
+from pytest_autoweb.models.messages import Message, Request
 from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.models.spending import LEDGER_FILE, Price
 

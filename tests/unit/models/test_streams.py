@@ -12,8 +12,8 @@ from openai_server import Answer, OpenAIServer
 
 from pytest_autoweb.base.errors import ModelError
 from pytest_autoweb.models.agent_chat import ChatBody, as_message
-from pytest_autoweb.models.client import Message, Reply, Request
 from pytest_autoweb.models.gateway import GatewayAddress, GatewayClient, start_gateway, stop_gateway
+from pytest_autoweb.models.messages import Message, Reply, Request
 from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.models.openai_api import whole_reply
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_autoweb.base.installation import asset_dir
-from pytest_autoweb.models.client import Message
+from pytest_autoweb.models.messages import Message
 from pytest_autoweb.models.prompts import fence, load_prompt, quote
 from pytest_autoweb.models.unfenced import without_fences
 

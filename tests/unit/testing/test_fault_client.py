@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pytest_autoweb.base.errors import ModelError
-from pytest_autoweb.models.client import Message, Request
+from pytest_autoweb.models.messages import Message, Request
 from pytest_autoweb.testing import Faults, FaultyClient, Right
 
 MARKS = "\n".join(f'[{number}] button "Name {number}" @(10,{number})' for number in range(1, 31))

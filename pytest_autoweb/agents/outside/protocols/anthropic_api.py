@@ -28,7 +28,7 @@ from pytest_autoweb.agents.outside.protocols.one_form import (
     without_blanks,
 )
 from pytest_autoweb.base.local_server import RequestRefused
-from pytest_autoweb.models.client import Reply
+from pytest_autoweb.models.messages import Reply
 from pytest_autoweb.results.records import Usage
 
 _PATHS = (MESSAGES, COUNT) = ("/v1/messages", "/v1/messages/count_tokens")

@@ -9,7 +9,7 @@ from typing import Any
 from pytest_autoweb.agents.outside.protocols.one_form import PassOn, Sent, as_json
 from pytest_autoweb.base.local_server import RequestRefused
 from pytest_autoweb.models.agent_chat import as_message
-from pytest_autoweb.models.client import Reply
+from pytest_autoweb.models.messages import Reply
 
 _PATHS = ("/v1/chat/completions", "/v1/responses", "/v1/messages", "/v1beta/models/…")
 

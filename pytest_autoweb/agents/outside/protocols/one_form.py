@@ -8,7 +8,7 @@ from pytest_autoweb.base.local_server import RequestRefused
 from pytest_autoweb.base.whole_characters import read_json
 from pytest_autoweb.browser.page.outline import estimate_tokens
 from pytest_autoweb.models.agent_chat import as_message, is_picture
-from pytest_autoweb.models.client import Reply
+from pytest_autoweb.models.messages import Reply
 
 PICTURE_TOKENS = 1_500
 """A cautious estimate of what a picture costs, whose size is not looked at."""

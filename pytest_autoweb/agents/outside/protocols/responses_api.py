@@ -27,7 +27,7 @@ from pytest_autoweb.agents.outside.protocols.one_form import (
 from pytest_autoweb.base.local_server import RequestRefused
 from pytest_autoweb.base.whole_characters import read_json
 from pytest_autoweb.models.agent_chat import as_message
-from pytest_autoweb.models.client import Reply
+from pytest_autoweb.models.messages import Reply
 from pytest_autoweb.results.records import Usage
 
 _ITEM_ROLES = ("user", "assistant", "system", "developer")

@@ -2,7 +2,8 @@
 
 from pytest_autoweb.base.errors import ModelError
 from pytest_autoweb.base.redaction import SECRET
-from pytest_autoweb.models.client import Client, Request, ask_once
+from pytest_autoweb.models.client import Client, ask_once
+from pytest_autoweb.models.messages import Request
 from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.models.prompts import fence, render
 from pytest_autoweb.models.replies import strip_reasoning

@@ -16,7 +16,7 @@ from pytest_autoweb.agents.correction.call_cache import (
     call_hash,
     canonical,
 )
-from pytest_autoweb.models.client import Message, Reply, Request
+from pytest_autoweb.models.messages import Message, Reply, Request
 from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.results.records import Usage
 

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_autoweb.agents.outside.model_endpoint import ModelEndpoint, redacted_chat
 from pytest_autoweb.base.errors import ModelError
-from pytest_autoweb.models.client import Request
+from pytest_autoweb.models.messages import Request
 from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.testing import ScriptedClient
 from pytest_autoweb.testing.scripted import Answer

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pytest_autoweb.agents.outside.protocols.gemini_api import GENERATE
 from pytest_autoweb.base.local_server import RequestRefused
-from pytest_autoweb.models.client import Reply
+from pytest_autoweb.models.messages import Reply
 
 WORDS = """
 messages input contents content parts role user assistant model system systemInstruction

@@ -7,7 +7,7 @@ import pytest
 from made_up_rows import cases, row, run
 
 from pytest_autoweb.base.errors import SettingsError
-from pytest_autoweb.models.model_spec import load_specs
+from pytest_autoweb.models.named_specs import load_specs
 from pytest_autoweb.report.wording import robustness_text
 from pytest_autoweb.results.analysis.cell_numbers import CellSummary
 from pytest_autoweb.results.analysis.fair_changes import fair_cells

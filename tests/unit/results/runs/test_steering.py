@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_autoweb.results.runs.giving_orders import give_order
 from pytest_autoweb.results.runs.steering import (
     STEERING_FILE,
     Order,
     course,
-    give_order,
     orders,
     since,
     steering_notes,

@@ -16,14 +16,15 @@ from made_up_run import cell as made_up_cell
 from openai_server import Answer, OpenAIServer
 
 from pytest_autoweb.base.errors import SettingsError
-from pytest_autoweb.models.client import Message, Request
 from pytest_autoweb.models.gateway import GatewayAddress, SharedGateway, start_gateway, stop_gateway
+from pytest_autoweb.models.messages import Message, Request
 from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.results.records import CellResult, FilmFrame
+from pytest_autoweb.results.runs.giving_orders import give_order
 from pytest_autoweb.results.runs.live_session import session_of, sign_session
 from pytest_autoweb.results.runs.run_folder import saved_cell
 from pytest_autoweb.results.runs.saving import Manifest, save_cell
-from pytest_autoweb.results.runs.steering import Order, give_order
+from pytest_autoweb.results.runs.steering import Order
 from pytest_autoweb.results.runs.watched import SO_FAR_FILE, SoFar, save_so_far, touch_watched
 from pytest_autoweb.session.cluster.cells_so_far import SoFarOfCells
 from pytest_autoweb.session.cluster.frame_stream import Frame

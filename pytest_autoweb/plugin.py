@@ -27,6 +27,7 @@ from pytest_autoweb.session.cells_on_demand import (
     has_models,
     loaded_hooks,
     wait_if_started_ahead,
+    without_garbage_collection,
 )
 from pytest_autoweb.session.playwright_fixtures import (
     OLD_BASE_URL,
@@ -137,7 +138,8 @@ def pytest_configure(config: pytest.Config) -> None:
         from pytest_autoweb.session import head_start
 
         head_start.begin(config)
-        refuse_unknown_models(config)
+        with without_garbage_collection():
+            refuse_unknown_models(config)
         head_start.load_beside_driver(config, lambda: cell_hooks(config)).configure()
     else:
         refuse_without_models(config)

@@ -28,7 +28,11 @@ _CELL_HOOKS: pytest.StashKey["CellHooks"] = pytest.StashKey()
 def cell_hooks(config: pytest.Config) -> "CellHooks":
     """Return what the hooks do in a session with cells, loading it the first time."""
     if _CELL_HOOKS not in config.stash:
-        with _without_garbage_collection():
+        if _MODULE not in sys.modules:
+            # Python ends with one more look. Not frozen before, since `gc.get_referrers`, which
+            # others use, overlooks what is.
+            atexit.register(gc.freeze)
+        with without_garbage_collection():
             # Late, because pytest loads this module in every project, most of whose sessions run
             # no model.
             from pytest_autoweb.session.cell_hooks import CellHooks
@@ -38,21 +42,16 @@ def cell_hooks(config: pytest.Config) -> "CellHooks":
 
 
 @contextmanager
-def _without_garbage_collection() -> Iterator[None]:
-    """Load modules without looking for garbage among what they consist of.
-
-    It would be looked through again and again, and once more when Python ends.
-    """
-    if _MODULE in sys.modules:
-        yield
-        return
-    # Not frozen before the end, since `gc.get_referrers`, which others use, overlooks what is.
-    atexit.register(gc.freeze)
+def without_garbage_collection() -> Iterator[None]:
+    """Load modules without looking for garbage among what they consist of, again and again."""
     enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
+        # What was loaded is old at once; else the first look at what is young goes through it all.
+        gc.freeze()
+        gc.unfreeze()
         if enabled:
             gc.enable()
 

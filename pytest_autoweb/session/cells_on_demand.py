@@ -50,8 +50,10 @@ def without_garbage_collection() -> Iterator[None]:
         yield
     finally:
         # What was loaded is old at once; else the first look at what is young goes through it all.
-        gc.freeze()
-        gc.unfreeze()
+        # What somebody froze, such as the process that this one is a fork of, stays so.
+        if not gc.get_freeze_count():
+            gc.freeze()
+            gc.unfreeze()
         if enabled:
             gc.enable()
 

@@ -9,6 +9,12 @@ from pathlib import Path
 PAGES = Path(__file__).parent.parent / "browser" / "pages"
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+    """A browser waits a second and more for a connection that finds no room."""
+
+
 class Site:
     """A local server: files of `pages/`, and whatever a test puts under a path."""
 
@@ -45,8 +51,7 @@ class Site:
             def log_message(self, format: str, *args: object) -> None:
                 pass
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
+        self._server = _Server(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self._server.server_port}/"
         self._thread = threading.Thread(
             target=self._server.serve_forever, args=(0.02,), daemon=True

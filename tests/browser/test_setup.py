@@ -185,4 +185,4 @@ def test_setup_code_that_fails_is_a_navigation_failure(page: Page, js: str, prob
     assert failure is not None
     assert failure.kind == "navigation"
     assert failure.message.startswith("setup.js failed: ")
-    assert problem in failure.message
+    assert re.search(problem, failure.message)

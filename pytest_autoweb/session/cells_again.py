@@ -10,7 +10,7 @@ from collections.abc import Generator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
@@ -21,7 +21,6 @@ from pytest_autoweb.results.runs.live_session import sign_closing
 from pytest_autoweb.results.runs.steering import Order
 from pytest_autoweb.session.axes import shown_name
 from pytest_autoweb.session.cell_run import run_item_again
-from pytest_autoweb.session.cluster.remote_session import RemoteSession
 from pytest_autoweb.session.flights.flights import processes_of
 from pytest_autoweb.session.items import CellItem
 from pytest_autoweb.session.playwright_fixtures import CELL
@@ -29,6 +28,9 @@ from pytest_autoweb.session.pytest_internals import fixture_info, run_unreported
 from pytest_autoweb.session.run_session import SESSION, RunSession
 from pytest_autoweb.session.single_runs import claims
 from pytest_autoweb.session.steered_cells import steered_cells
+
+if TYPE_CHECKING:
+    from pytest_autoweb.session.cluster.remote_session import RemoteSession
 
 
 class AgainItem(CellItem):
@@ -120,7 +122,7 @@ class CellsAgain:
                 return Claimed(order, first, next_folder(run.run_folder, first.cell.folder))
         return None
 
-    def _claim_at_home(self, home: RemoteSession, session: pytest.Session) -> Claimed | None:
+    def _claim_at_home(self, home: "RemoteSession", session: pytest.Session) -> Claimed | None:
         try:
             while (known := home.next_again()) is not None and known.order is not None:
                 if (first := self._item_of(known.order, session)) is not None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -60,7 +60,6 @@ from pytest_autoweb.results.runs.saving import (
     save_run_info,
 )
 from pytest_autoweb.session.case_needs import lacking_in
-from pytest_autoweb.session.cluster.ray_cluster import RayCluster
 from pytest_autoweb.session.collection import BAD_CASES
 from pytest_autoweb.session.environment import Environment, HeaderPart, short_header
 from pytest_autoweb.session.extras import check_places, open_cluster, send_spans, store_run
@@ -82,6 +81,9 @@ from pytest_autoweb.session.steered_cells import steered_cells
 from pytest_autoweb.session.version_notices import version_notices
 from pytest_autoweb.session.worker_marks import interrupt_workers
 from pytest_autoweb.settings.run_settings import Settings
+
+if TYPE_CHECKING:
+    from pytest_autoweb.session.cluster.ray_cluster import RayCluster
 
 UNSOLVED = "unsolved"
 """pytest's category of cells that a model lost."""

@@ -8,7 +8,7 @@ needs when it is called, so that no other module of a session has to.
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -17,10 +17,14 @@ from pytest_autoweb.agents.correction.retry_decision import CORRECTIONS_COUNTED,
 from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.base.installation import extra_of_store, require_extras
 from pytest_autoweb.results.records import RunInfo
-from pytest_autoweb.session.cluster.ray_cluster import RayCluster
-from pytest_autoweb.session.run_session import RunSession
+from pytest_autoweb.session.shared_run import SharedRun
 from pytest_autoweb.session.xdist_internals import can_replace_controller, can_schedule
 from pytest_autoweb.settings.run_settings import Settings
+
+if TYPE_CHECKING:
+    from pytest_autoweb.session.cluster.ray_cluster import RayCluster
+    from pytest_autoweb.session.cluster.remote_session import RemoteSession
+    from pytest_autoweb.session.run_session import RunSession
 
 
 def check_places(settings: Settings) -> None:
@@ -103,7 +107,7 @@ def use_cluster(config: pytest.Config) -> None:
     cluster_session.use_cluster(config)
 
 
-def open_cluster(config: pytest.Config, settings: Settings, run: RunSession) -> RayCluster:
+def open_cluster(config: pytest.Config, settings: Settings, run: "RunSession") -> "RayCluster":
     """Connect to the cluster that the settings name.
 
     Raises:
@@ -112,6 +116,13 @@ def open_cluster(config: pytest.Config, settings: Settings, run: RunSession) -> 
     from pytest_autoweb.session.cluster import cluster_session
 
     return cluster_session.open_cluster(config, settings, run)
+
+
+def session_at_home(shared: SharedRun) -> "RemoteSession":
+    """Return the session's machine, as seen by a test process on a node of a cluster."""
+    from pytest_autoweb.session.cluster.remote_session import RemoteSession
+
+    return RemoteSession(Path(shared.session_folder), Path(shared.run_folder))
 
 
 def make_scheduler(

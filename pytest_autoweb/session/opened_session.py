@@ -12,6 +12,7 @@ from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.results.records import PlannedCell
 from pytest_autoweb.results.runs.saving import Manifest, save_manifest
 from pytest_autoweb.sandbox.host import worker_engine
+from pytest_autoweb.session.extras import session_at_home
 from pytest_autoweb.session.items import CellItem
 from pytest_autoweb.session.resuming import all_planned
 from pytest_autoweb.session.run_session import SESSION, RunSession
@@ -38,6 +39,7 @@ def open_session(
             config.hook.pytest_autoweb_engine(border=border, level=level)
             or worker_engine(border, level)
         ),
+        away=session_at_home(shared) if shared.away else None,
     )
 
 

@@ -58,7 +58,6 @@ from pytest_autoweb.results.runs.run_folder import read_manifest
 from pytest_autoweb.results.runs.saving import fresh_run_folder, reopen_run
 from pytest_autoweb.sandbox.confined_program import refuse_gaps
 from pytest_autoweb.sandbox.host import MakeEngine, worker_engine
-from pytest_autoweb.session.cluster.remote_session import RemoteSession
 from pytest_autoweb.session.flights.flights import how_many
 from pytest_autoweb.session.local_analysis import full_name
 from pytest_autoweb.session.named_models import cannot_call
@@ -69,6 +68,8 @@ from pytest_autoweb.settings.run_settings import REPLAYING, Settings
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
+
+    from pytest_autoweb.session.cluster.remote_session import RemoteSession
 
 
 class Servers:
@@ -130,6 +131,7 @@ class RunSession:
         worker: the name of this process in records: xdist's of a worker, else `main`.
         custom_client: returns a user's client for a model, or None to leave it to the gateway.
         engine: makes what runs generated code.
+        away: the session's machine, in a process on a node of a cluster.
 
     Raises:
         SettingsError: a model, or a file that the settings name, cannot be used.
@@ -144,13 +146,12 @@ class RunSession:
         worker: str,
         custom_client: Callable[[ModelSpec], Client | None],
         engine: MakeEngine = worker_engine,
+        away: "RemoteSession | None" = None,
     ) -> None:
         self.settings, self.shared = settings, shared
         self.run_folder = Path(shared.run_folder)
         self.progress = Progress(shared.progress_file)
-        folders = Path(shared.session_folder), self.run_folder
-        self.away = RemoteSession(*folders) if shared.away else None
-        """The session's machine, in a process on a node of a cluster."""
+        self.away = away
         self.environ, self._worker, self._custom = environ, worker, custom_client
         self._filed_keys = environment_keys(read_key_file(settings.rootdir / KEY_FILE))
         self._engine = engine

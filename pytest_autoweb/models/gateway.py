@@ -256,18 +256,20 @@ def _gone(error: Exception) -> str:
 
 ADDRESS_FILE = "gateway.json"
 
+StartGateway = Callable[[Mapping[str, ModelSpec]], GatewayAddress]
+
 _SharedGatewayAnswer = TypeVar("_SharedGatewayAnswer")
 
 
 class SharedGateway:
     """A `Client` for the session's gateway; it starts the gateway if needed and is thread-safe."""
 
-    def __init__(self, folder: Path, start: Callable[[], GatewayAddress]) -> None:
+    def __init__(self, folder: Path, start: StartGateway) -> None:
         """Create a client for the gateway of that folder.
 
         Args:
             folder: the session's folder.
-            start: starts a gateway and returns its address.
+            start: starts a gateway that knows these models, and returns its address.
         """
         self._file, self._start = folder / ADDRESS_FILE, start
         self._lock = threading.Lock()
@@ -336,20 +338,20 @@ class SharedGateway:
         """Return a client of the running gateway, which then knows this process's models."""
         with self._lock:
             if self._client is None or self._client is lost:
-                client = GatewayClient(self._found_or_started())
-                client.register(self._specs)
-                self._client = client
+                self._client = self._found_or_started()
             return self._client
 
-    def _found_or_started(self) -> GatewayAddress:
+    def _found_or_started(self) -> GatewayClient:
         # All processes of the session take this lock, so only one of them starts a gateway.
         with FileLock(f"{self._file}.lock"):
             known = read_address(self._file.parent)
             if known is not None and _answers(known):
-                return known
-            address = self._start()
+                client = GatewayClient(known)
+                client.register(self._specs)
+                return client
+            address = self._start(self._specs)
             write_address(self._file.parent, address)
-            return address
+            return GatewayClient(address)
 
 
 def stop_shared_gateway(folder: Path) -> None:
@@ -370,9 +372,9 @@ def temporary_gateway(max_cost: float | None = None) -> Iterator[SharedGateway]:
     with tempfile.TemporaryDirectory(prefix="autoweb-gateway-") as name:
         folder = Path(name)
 
-        def start() -> GatewayAddress:
+        def start(specs: Mapping[str, ModelSpec]) -> GatewayAddress:
             return start_gateway(
-                {},
+                specs,
                 record_mode="off",
                 cassettes=folder,
                 run_dir=folder,

@@ -495,13 +495,13 @@ class RunSession:
     def _may_be_live(self, name: str) -> bool:
         return self.settings.record_mode not in REPLAYING or name in self.settings.live
 
-    def _start_gateway(self) -> GatewayAddress:
+    def _start_gateway(self, specs: Mapping[str, ModelSpec]) -> GatewayAddress:
         settings = self.settings
         if self.away is not None:
             why = "the relay to the session's machine does not answer"
             raise ModelError("unavailable", "gateway", why)
         return start_gateway(
-            {},
+            specs,
             record_mode=settings.record_mode,
             live=settings.live,
             cassettes=settings.rootdir / settings.cassettes,

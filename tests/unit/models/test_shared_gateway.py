@@ -41,7 +41,6 @@ def shared(folder: Path, max_cost: float | None = None) -> SharedGateway:
     """The gateway as one process of a session sees it."""
     start = partial(
         start_gateway,
-        {},
         record_mode="off",
         cassettes=folder,
         run_dir=folder,
@@ -82,7 +81,7 @@ from pathlib import Path
 from pytest_autoweb.models.gateway import start_gateway
 from pytest_autoweb.models.gateway import SharedGateway
 folder, owner = Path(sys.argv[1]), int(sys.argv[2])
-start = partial(start_gateway, {}, record_mode="off", cassettes=folder, run_dir=folder,
+start = partial(start_gateway, record_mode="off", cassettes=folder, run_dir=folder,
                 lasting=True, owner_pid=owner)
 gateway = SharedGateway(folder, start)
 gateway.check(["openai/unknown"])

@@ -7,7 +7,7 @@ import json
 import os
 import stat
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -16,7 +16,13 @@ from made_up_run import cell as made_up_cell
 from openai_server import Answer, OpenAIServer
 
 from pytest_autoweb.base.errors import SettingsError
-from pytest_autoweb.models.gateway import GatewayAddress, SharedGateway, start_gateway, stop_gateway
+from pytest_autoweb.models.gateway import (
+    GatewayAddress,
+    SharedGateway,
+    StartGateway,
+    start_gateway,
+    stop_gateway,
+)
 from pytest_autoweb.models.messages import Message, Request
 from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.results.records import CellResult, FilmFrame
@@ -230,10 +236,11 @@ def test_a_node_names_models_and_does_not_say_what_they_are(
         folders.specs[name] = ModelSpec(name=name, api_base=ours.api_base)
         started: list[GatewayAddress] = []
 
-        def start() -> GatewayAddress:
+        def start(specs: Mapping[str, ModelSpec]) -> GatewayAddress:
             run_dir = tmp_path / "gateway"
-            started.append(start_gateway({}, record_mode="off", cassettes=run_dir, run_dir=run_dir))
-            return started[0]
+            found = start_gateway(specs, record_mode="off", cassettes=run_dir, run_dir=run_dir)
+            started.append(found)
+            return found
 
         folders.starts = start
         evil = {"model": "openai/m", "api_base": theirs.api_base, "api_key_env": "OPENAI_API_KEY"}
@@ -315,7 +322,7 @@ class ClusterFolders:
         session.mkdir()
         self.plans: list[Manifest] = []
         self.specs = _Specs()
-        self.starts: Callable[[], GatewayAddress] | None = None
+        self.starts: StartGateway | None = None
         self.keys = ["OPENAI_API_KEY"]
         self._session, self._number = session, 0
         self.home = SessionServer(
@@ -334,9 +341,9 @@ class ClusterFolders:
             save_plan=self.plans.append,
         )
 
-    def start(self) -> GatewayAddress:
+    def start(self, specs: Mapping[str, ModelSpec]) -> GatewayAddress:
         assert self.starts, "nothing here needs a model"
-        return self.starts()
+        return self.starts(specs)
 
     def ask(self, path: str, body: Mapping[str, object], worker: str = "gw0") -> tuple[int, str]:
         self._number += 1

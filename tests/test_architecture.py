@@ -71,6 +71,7 @@ IDLE = {
     "base.language",
     "settings.merged_settings",
     "settings.options",
+    "settings.record_modes",
     "plugin",
     "results.runs.run_signs",
     "session.case_files",

@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from pytest_autoweb.base.errors import first_line
 from pytest_autoweb.base.files import whole_file
@@ -257,7 +257,8 @@ def _why(allowed: Sequence[AllowedWrite], left: Sequence[AllowedWrite], write: W
     return ""
 
 
-_WRITES: TypeAdapter[tuple[Write, ...]] = TypeAdapter(tuple[Write, ...])
+_LATER = ConfigDict(defer_build=True)
+_WRITES: TypeAdapter[tuple[Write, ...]] = TypeAdapter(tuple[Write, ...], config=_LATER)
 
 
 def writes_text(writes: Sequence[Write]) -> str:

@@ -22,6 +22,7 @@ from pytest_autoweb.base.whole_characters import whole_json
 from pytest_autoweb.models.messages import Message, Reply, Request
 from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.results.records import StageName, Usage
+from pytest_autoweb.settings.record_modes import RecordMode
 
 _VOLATILE = re.compile(
     r"""
@@ -353,12 +354,6 @@ def _window(line: str, other: str) -> str:
 def _short(text: str) -> str:
     return text if len(text) <= _WIDTH else text[: _WIDTH - 1] + "…"
 
-
-RecordMode = Literal["off", "none", "place", "once", "new_episodes", "all"]
-"""`off` neither reads nor writes; `none` replays only; `place` replays what was said at the same
-place of a run, whatever is asked there now, which shows what old replies do on a new page; `once`
-replays a cassette that existed when the session began and records one that did not; `new_episodes`
-adds what is missing; `all` records everything again."""
 
 _RECORDED_CAUSES = get_args(RecordedCause)
 

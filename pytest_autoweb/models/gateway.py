@@ -19,7 +19,6 @@ from pydantic import BaseModel, ValidationError
 from pytest_autoweb.base.child_process import StartFailed, start_owned, stop_owned
 from pytest_autoweb.base.errors import CassetteMiss, ModelError
 from pytest_autoweb.base.files import PRIVATE, replace_text
-from pytest_autoweb.models.cassettes import RecordMode
 from pytest_autoweb.models.gateway_ahead import LOG_NAME, PROCESS
 from pytest_autoweb.models.gateway_messages import (
     MODELS_PATH,
@@ -39,6 +38,7 @@ from pytest_autoweb.models.key_file import KEY_FILE
 from pytest_autoweb.models.messages import Reply, Request
 from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.models.spending import Ledger, Price
+from pytest_autoweb.settings.record_modes import RecordMode
 
 _START_TIMEOUT_S = 120.0
 _Answer = TypeVar("_Answer", bound=BaseModel)

@@ -8,10 +8,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from pytest_autoweb.base.errors import ModelCause
 from pytest_autoweb.base.specs import WholeText
-from pytest_autoweb.models.cassettes import RecordMode
 from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.models.spending import Ledger, Price
 from pytest_autoweb.results.records import Usage
+from pytest_autoweb.settings.record_modes import RecordMode
 
 LARGEST_BODY = 48 * 1024 * 1024
 """Limit on the bytes of a request, high enough for prompts with pictures."""
@@ -21,7 +21,8 @@ MODELS_PATH = "/models"
 
 
 class _Body(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    # Each process uses some of them.
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class StartConfig(_Body):

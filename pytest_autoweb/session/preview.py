@@ -35,7 +35,7 @@ from pytest_autoweb.results.runs.saved_runs import saved_rows
 from pytest_autoweb.session.items import CellItem
 from pytest_autoweb.session.resuming import ResumedCells
 from pytest_autoweb.session.run_session import SESSION, RunSession
-from pytest_autoweb.settings.run_settings import REPLAYING
+from pytest_autoweb.settings.record_modes import REPLAYING
 
 CELL_S = 0.5
 """Processor seconds that a cell takes besides its model calls."""

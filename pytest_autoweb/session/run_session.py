@@ -64,7 +64,8 @@ from pytest_autoweb.session.named_models import cannot_call
 from pytest_autoweb.session.servers.webservers import ServerPool, stop_all
 from pytest_autoweb.session.shared_run import SharedRun
 from pytest_autoweb.settings.agent_command import AgentCommand
-from pytest_autoweb.settings.run_settings import REPLAYING, Settings
+from pytest_autoweb.settings.record_modes import REPLAYING
+from pytest_autoweb.settings.run_settings import Settings
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

@@ -8,13 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_autoweb.base.errors import SettingsError, nearest
 from pytest_autoweb.base.values.flag_texts import flag
 from pytest_autoweb.settings.merged_settings import PLACES, is_placed_by
-from pytest_autoweb.settings.run_settings import (
-    LATEST,
-    OPTIONS,
-    Option,
-    Settings,
-    first_value,
-)
+from pytest_autoweb.settings.run_settings import LATEST, OPTIONS, Option, Settings, first_value
 
 # Late imports: pytest, which has imported this module.
 

@@ -50,6 +50,7 @@ from pytest_autoweb.base.variant_names import (
     known_strategy,
 )
 from pytest_autoweb.settings.merged_settings import DEFAULT_STORE, check_agents, spread
+from pytest_autoweb.settings.record_modes import RecordMode
 
 # Late imports: every start reads the flags, and few need a browser's module or pydantic.
 
@@ -61,9 +62,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-RecordMode = Literal["off", "none", "place", "once", "new_episodes", "all"]
-REPLAYING: frozenset[RecordMode] = frozenset({"none", "place"})
-"""The modes in which no model is called."""
 QuestionPolicy = Literal["record", "strict", "answer"]
 StepFailurePolicy = Literal["block", "continue"]
 SandboxLevel = Literal["auto", "strict", "off"]

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from playwright.sync_api import ElementHandle, Error, Frame, JSHandle, Locator, Page
 
 from pytest_autoweb.base import waiting
+from pytest_autoweb.base.scripts import east_asian
 from pytest_autoweb.base.whole_characters import read_json, whole_json, whole_text
 from pytest_autoweb.browser.egress.browser_watch import WATCH, call_within
 from pytest_autoweb.browser.egress.request_policy import parse_origin
@@ -271,7 +272,6 @@ _NAMED = 9.0
 _MARKS = '"“”„«»「」『』'
 _QUOTES = re.compile(rf"[{_MARKS}]([^{_MARKS}]{{1,80}})[{_MARKS}]|(?<!\w)'([^']{{1,80}})'")
 _WORD = re.compile(r"[a-z0-9]+|[^\W\d_]+")
-_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _STOP = set(
     re.findall(
         r"\w+",
@@ -359,7 +359,7 @@ def _phrases(hint: str) -> list[str]:
 def _words(text: str) -> set[str]:
     found: set[str] = set()
     for word in _WORD.findall(text.casefold()):
-        if _CJK.search(word):
+        if not word.isascii() and east_asian().search(word):
             # These scripts have no spaces, so pairs of characters serve as words.
             found.update(word[i : i + 2] for i in range(max(1, len(word) - 1)))
         elif word not in _STOP:

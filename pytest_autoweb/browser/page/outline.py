@@ -2,15 +2,11 @@
 
 import itertools
 import math
-import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-_CJK = re.compile(
-    "[\u1100-\u11ff\u2e80-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef"
-    "\U00020000-\U0003ffff]"
-)
+from pytest_autoweb.base.scripts import east_asian
 
 
 def estimate_tokens(text: str) -> int:
@@ -20,8 +16,10 @@ def estimate_tokens(text: str) -> int:
 
 def quarter_tokens(text: str) -> int:
     """Return four times the estimate, which pieces of a text can add up without rounding."""
+    if text.isascii():
+        return len(text)
     # Tokenisers have short tokens for these scripts and tokens of about four letters for others.
-    return len(text) + 3 * sum(1 for _ in _CJK.finditer(text))
+    return len(text) + 3 * sum(1 for _ in east_asian().finditer(text))
 
 
 def truncation_marker(shown: int, total: int) -> str:

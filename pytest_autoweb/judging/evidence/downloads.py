@@ -12,7 +12,7 @@ from typing import overload
 
 from playwright.sync_api import BrowserContext, Error, Page
 from playwright.sync_api import Download as PlaywrightDownload
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from pytest_autoweb.base.errors import first_line
 from pytest_autoweb.base.whole_characters import whole_text
@@ -182,7 +182,8 @@ def downloads_text(files: Sequence[Download], folder: Path, redact: Callable[[st
     return json.dumps(rows, ensure_ascii=True, indent=1)
 
 
-_LIST: TypeAdapter[list[Download]] = TypeAdapter(list[Download])
+_LATER = ConfigDict(defer_build=True)
+_LIST: TypeAdapter[list[Download]] = TypeAdapter(list[Download], config=_LATER)
 
 
 def read_downloads(text: str, folder: Path) -> tuple[Download, ...]:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from pydantic import TypeAdapter
+from pydantic import ConfigDict, TypeAdapter
 
 from pytest_autoweb.results.analysis.statistics import (
     Interval,
@@ -164,7 +164,7 @@ def save_agreements(folder: Path, found: Iterable[Agreement]) -> None:
     (folder / JUDGE_FILE).write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
 
 
-AGREEMENTS = TypeAdapter(tuple[Agreement, ...])
+AGREEMENTS = TypeAdapter(tuple[Agreement, ...], config=ConfigDict(defer_build=True))
 """Reads `judge.json`."""
 
 

@@ -11,11 +11,7 @@ from made_up_run import BEGAN, CellKey, cell, save_run
 
 from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.cli.command_line import main
-from pytest_autoweb.models.cassettes import (
-    Cassette,
-    cassette_path,
-    write_cassette,
-)
+from pytest_autoweb.models.cassettes import Cassette, cassette_path, write_cassette
 from pytest_autoweb.report.json_report import load_any
 from pytest_autoweb.results.analysis.blaming import Factor
 from pytest_autoweb.results.analysis.controls import ORACLE

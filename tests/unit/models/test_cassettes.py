@@ -10,11 +10,12 @@ import pytest
 from pytest_autoweb.base.errors import CassetteMiss, ModelError
 from pytest_autoweb.base.redaction import MASK, KeyMask
 from pytest_autoweb.models import named_specs
-from pytest_autoweb.models.cassettes import CassetteStore, RecordMode, ReplySource, cassette_path
+from pytest_autoweb.models.cassettes import CassetteStore, ReplySource, cassette_path
 from pytest_autoweb.models.messages import Message, Reply, Request
 from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.models.named_specs import load_specs
 from pytest_autoweb.results.records import Usage
+from pytest_autoweb.settings.record_modes import RecordMode
 
 SPEC = ModelSpec(name="openai/m")
 SOURCE = ReplySource("m.gguf", "Q4_K_M", "engine 1")

@@ -11,12 +11,13 @@ from ollama_server import VERSION, OllamaServer
 from openai_server import Answer, OpenAIServer
 
 from pytest_autoweb.base.errors import CassetteMiss
-from pytest_autoweb.models.cassettes import CassetteStore, RecordMode, ReplySource, cassette_path
+from pytest_autoweb.models.cassettes import CassetteStore, ReplySource, cassette_path
 from pytest_autoweb.models.client import ask_once
 from pytest_autoweb.models.messages import Message, Reply, Request
 from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.models.openai_api import completion
 from pytest_autoweb.models.served_facts import ServedFacts
+from pytest_autoweb.settings.record_modes import RecordMode
 from pytest_autoweb.testing import ScriptedClient
 
 DIGEST = "500a1f067a9f782620b40bee6f7b0c89e17ae61f686b92c24933e4ca4b2b8b41"

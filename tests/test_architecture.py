@@ -163,6 +163,7 @@ MAY_IMPORT_LATE = {
     "session/refused_sessions.py",
     # Few cells need what they lead to, and all of it takes a fifth of a session's loading.
     "agents/attempt/finders.py",
+    "cell/cell_recording.py",
     "cell/loaded_late.py",
     "session/cell_hooks.py",
     # Each session with a server starts it, and few servers are static.

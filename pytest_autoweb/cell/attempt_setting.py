@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from playwright.sync_api import Page
 
@@ -46,7 +47,6 @@ from pytest_autoweb.browser.page.setup import (
     set_clock,
 )
 from pytest_autoweb.browser.page.webmcp import offer_webmcp
-from pytest_autoweb.browser.traffic.cell_traffic import CellTraffic
 from pytest_autoweb.cases.case import Case, MailRules, resolve_secrets
 from pytest_autoweb.cases.source import texts
 from pytest_autoweb.cases.webserver_spec import ServerHandle
@@ -84,6 +84,9 @@ from pytest_autoweb.sandbox.engine import (
 from pytest_autoweb.sandbox.levels import scripts_allowed
 from pytest_autoweb.sandbox.positional_calls import moved_error
 from pytest_autoweb.settings.run_settings import Settings
+
+if TYPE_CHECKING:
+    from pytest_autoweb.browser.traffic.cell_traffic import CellTraffic
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +241,7 @@ class AttemptSetting:
         return self.cell.mutant.suppression() if self.cell.mutant else None
 
     @cached_property
-    def traffic(self) -> CellTraffic | None:
+    def traffic(self) -> "CellTraffic | None":
         """What records, replays or holds back the attempt's requests; None if nothing does."""
         name = self.cell.nodeid.partition("::")[2] or self.cell.nodeid
         return self.of.recording.traffic(

@@ -3,19 +3,15 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from pytest_autoweb.browser.traffic.cell_traffic import (
-    CellTraffic,
-    TrafficFile,
-    traffic_mode,
-    traffic_path,
-)
-from pytest_autoweb.browser.traffic.traffic_file import traffic_checksum
-from pytest_autoweb.browser.traffic.traffic_rules import TrafficMode
+from pytest_autoweb.browser.traffic.traffic_rules import TrafficMode, traffic_mode
 from pytest_autoweb.cases.case import Case
 from pytest_autoweb.cell.cell_inputs import Cell
 from pytest_autoweb.settings.run_settings import Settings
+
+if TYPE_CHECKING:
+    from pytest_autoweb.browser.traffic.cell_traffic import CellTraffic
 
 TrafficStatus = Literal["", "recorded", "replayed"]
 """What the result of a cell says about its traffic."""
@@ -54,7 +50,12 @@ class CellRecording:
     @property
     def checksum(self) -> str:
         """Return the checksum of the recording that the cell replays; empty if it replays none."""
-        return (traffic_checksum(self.path) or "none") if self.mode == "replay" else ""
+        if self.mode != "replay":
+            return ""
+        # Late, because few sessions have a recording.
+        from pytest_autoweb.browser.traffic.traffic_file import traffic_checksum
+
+        return traffic_checksum(self.path) or "none"
 
     def traffic(
         self,
@@ -64,7 +65,7 @@ class CellRecording:
         *,
         title: str,
         run_id: str,
-    ) -> CellTraffic | None:
+    ) -> "CellTraffic | None":
         """Return what records, replays or holds back the requests of an attempt.
 
         Args:
@@ -82,6 +83,9 @@ class CellRecording:
         """
         if self.mode == "off" and not case.traffic.hold:
             return None
+        # Late, as above.
+        from pytest_autoweb.browser.traffic.cell_traffic import CellTraffic, TrafficFile
+
         extends = self.mode == "extend"
         origins = (case.entry_url, *case.allowed_origins)
         file = TrafficFile(
@@ -104,3 +108,19 @@ def recording_of(cell: Cell, settings: Settings) -> CellRecording:
         "off" if cell.called else mode,
         traffic_path(folder, settings.rootdir, case.path, case.id),
     )
+
+
+def traffic_path(folder: Path, rootdir: Path, case_path: Path | None, case_id: str) -> Path:
+    """Return the path of the recording of a case.
+
+    Args:
+        folder: the folder of recordings.
+        rootdir: pytest's; case files elsewhere count by their name alone.
+        case_path: the case's file; None for inline cases.
+        case_id: the id of the case.
+    """
+    if case_path is None:
+        return folder / "inline" / f"{case_id}.har"
+    base = folder.parent if case_path.is_relative_to(folder.parent) else rootdir
+    inside = case_path.relative_to(base) if case_path.is_relative_to(base) else case_path.name
+    return folder / Path(inside).with_suffix("") / f"{case_id}.har"

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple, get_args
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from pytest_autoweb.base import waiting
@@ -45,7 +45,6 @@ BODY_BYTES = 8_000_000
 """Limit on the stored bytes of one answer."""
 TAKE_BYTES = 48_000_000
 """Limit on the stored bytes of all answers of an attempt together."""
-TRAFFIC_MODES: dict[str, TrafficMode] = {mode: mode for mode in get_args(TrafficMode)}
 EXCHANGES = 3_000
 """Limit on the stored requests of one attempt."""
 
@@ -391,32 +390,3 @@ async def _silence() -> AsyncIterator[bytes]:
     """Send nothing more until the browser leaves."""
     await asyncio.Event().wait()
     yield b""
-
-
-def traffic_mode(rules: TrafficRules, wanted: str, *, own_server: bool) -> TrafficMode:
-    """Return the mode of a case's traffic.
-
-    Args:
-        rules: the rules of the case.
-        wanted: the run's setting: `case`, or a mode for all cases.
-        own_server: the case's file starts its own web server, which exists in every run.
-    """
-    if own_server:
-        return "off"
-    return rules.mode if wanted == "case" else TRAFFIC_MODES[wanted]
-
-
-def traffic_path(folder: Path, rootdir: Path, case_path: Path | None, case_id: str) -> Path:
-    """Return the path of the recording of a case.
-
-    Args:
-        folder: the folder of recordings.
-        rootdir: pytest's; case files elsewhere count by their name alone.
-        case_path: the case's file; None for inline cases.
-        case_id: the id of the case.
-    """
-    if case_path is None:
-        return folder / "inline" / f"{case_id}.har"
-    base = folder.parent if case_path.is_relative_to(folder.parent) else rootdir
-    inside = case_path.relative_to(base) if case_path.is_relative_to(base) else case_path.name
-    return folder / Path(inside).with_suffix("") / f"{case_id}.har"

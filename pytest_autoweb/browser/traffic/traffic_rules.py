@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterable
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field
@@ -17,6 +17,7 @@ from pytest_autoweb.browser.egress.traffic_reader import HttpAnswer, HttpRequest
 TrafficMode = Literal["off", "record", "extend", "replay"]
 """`record` asks the live site and keeps its answers; `extend` adds them to earlier ones; `replay`
 asks the recording alone."""
+_MODES: dict[str, TrafficMode] = {mode: mode for mode in get_args(TrafficMode)}
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _METHOD = re.compile(r"[A-Z]{3,10}")
@@ -188,3 +189,16 @@ def _without(value: Any, free: Any) -> Any:
 
 BUSTERS = frozenset({"_", "cb", "cachebuster", "nocache"})
 """Parameters that only bypass caches."""
+
+
+def traffic_mode(rules: TrafficRules, wanted: str, *, own_server: bool) -> TrafficMode:
+    """Return the mode of a case's traffic.
+
+    Args:
+        rules: the rules of the case.
+        wanted: the run's setting: `case`, or a mode for all cases.
+        own_server: the case's file starts its own web server, which exists in every run.
+    """
+    if own_server:
+        return "off"
+    return rules.mode if wanted == "case" else _MODES[wanted]

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from pytest_autoweb.agents.outside.adapters import ADAPTERS
 from pytest_autoweb.base.errors import SettingsError
-from pytest_autoweb.browser.traffic.cell_traffic import traffic_path
 from pytest_autoweb.cases.loader import LoadedCase, load_case_file
+from pytest_autoweb.cell.cell_recording import traffic_path
 from pytest_autoweb.models.cassettes import cassette_path, read_cassette
 from pytest_autoweb.results.analysis.blaming import ArmName, Factor
 from pytest_autoweb.results.analysis.cell_numbers import CaseKey, RunRows, run_rows

@@ -22,12 +22,7 @@ from pytest_autoweb.browser.egress.proxy import EgressProxy
 from pytest_autoweb.browser.egress.request_policy import OriginPolicy
 from pytest_autoweb.browser.egress.traffic_reader import HttpAnswer, HttpRequest, TrafficReader
 from pytest_autoweb.browser.traffic import cell_traffic
-from pytest_autoweb.browser.traffic.cell_traffic import (
-    CellTraffic,
-    PlayedTraffic,
-    TrafficFile,
-    traffic_path,
-)
+from pytest_autoweb.browser.traffic.cell_traffic import CellTraffic, PlayedTraffic, TrafficFile
 from pytest_autoweb.browser.traffic.traffic_file import (
     RecordedExchange,
     Take,
@@ -38,6 +33,7 @@ from pytest_autoweb.browser.traffic.traffic_file import (
 from pytest_autoweb.browser.traffic.traffic_masks import TrafficMasks
 from pytest_autoweb.browser.traffic.traffic_rules import TrafficMode, TrafficRules
 from pytest_autoweb.cases.loader import load_case_file
+from pytest_autoweb.cell.cell_recording import traffic_path
 
 SHOP = "https://shop.example"
 FORM = "application/x-www-form-urlencoded"

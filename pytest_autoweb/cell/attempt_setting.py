@@ -34,7 +34,6 @@ from pytest_autoweb.browser.egress.suppression import SUPPRESSED, Suppression
 from pytest_autoweb.browser.egress.traffic_reader import TrafficReader
 from pytest_autoweb.browser.page.covered_fields import covers
 from pytest_autoweb.browser.page.passkeys import add_passkeys
-from pytest_autoweb.browser.page.perturbations import PageChange
 from pytest_autoweb.browser.page.quiet import is_leaving
 from pytest_autoweb.browser.page.read_back import read_back
 from pytest_autoweb.browser.page.rehearsal import Rehearsal
@@ -54,7 +53,7 @@ from pytest_autoweb.cell.attack_sight import is_spared, needs_picture, sees
 from pytest_autoweb.cell.cell_inputs import Cell, CellResources
 from pytest_autoweb.cell.cell_setting import CellSetting
 from pytest_autoweb.cell.control_clients import ORACLE
-from pytest_autoweb.cell.loaded_late import collect_urls
+from pytest_autoweb.cell.loaded_late import collect_urls, page_change
 from pytest_autoweb.cell.mailbox import Mailbox
 from pytest_autoweb.cell.secrets_of_the_moment import SecretsOfTheMoment
 from pytest_autoweb.cell.site_tools_need import needs_site_tools
@@ -86,6 +85,7 @@ from pytest_autoweb.sandbox.positional_calls import moved_error
 from pytest_autoweb.settings.run_settings import Settings
 
 if TYPE_CHECKING:
+    from pytest_autoweb.browser.page.perturbations import PageChange
     from pytest_autoweb.browser.traffic.cell_traffic import CellTraffic
 
 
@@ -272,13 +272,13 @@ class AttemptSetting:
         return replace(attack, pictured=lambda: self.client.sent_picture)
 
     @cached_property
-    def change(self) -> PageChange | None:
+    def change(self) -> "PageChange | None":
         """The change of its pages; None if they stay as they are."""
         spec, case, rehearsal = self.cell.spec, self.case, self.order.rehearsal
         if not spec.perturb or (rehearsal is not None and not rehearsal.is_over):
             return None
         checks = [check.model_dump(mode="json") for check in case.expect]
-        return PageChange(
+        return page_change(
             spec.perturb,
             case.id,
             user_task=case.user_task,

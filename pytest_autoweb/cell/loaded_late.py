@@ -1,15 +1,19 @@
-"""What many sessions do not use, each loaded where a cell first comes to it: stages of agents.
+"""What many sessions do not use, each loaded where a cell first comes to it: stages of agents, mostly.
 
 All of them together take a fifth of the time in which the modules that run cells are loaded.
 """
 
 # Late imports: what only these need.
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_autoweb.agents.attempt.tools import Tools
 from pytest_autoweb.agents.outside.adapters import Settings
+from pytest_autoweb.base.variant_names import Perturbation
 from pytest_autoweb.results.records import Attempt
+
+if TYPE_CHECKING:
+    from pytest_autoweb.browser.page.perturbations import PageChange
 
 
 def act(attempt: Attempt, tools: Tools) -> Attempt:
@@ -54,6 +58,34 @@ def write_lines_by_turns(attempt: Attempt, tools: Tools) -> Attempt:
     return write_lines_by_turns(attempt, tools)
 
 
+def repair_script(attempt: Attempt, tools: Tools) -> Attempt:
+    """Ask for a refined script for the same plan."""
+    from pytest_autoweb.agents.codegen.repair import repair_script
+
+    return repair_script(attempt, tools)
+
+
+def write_again(attempt: Attempt, tools: Tools) -> Attempt:
+    """Ask with the first attempt's prompt, for the control arm."""
+    from pytest_autoweb.agents.codegen.repair import write_again
+
+    return write_again(attempt, tools)
+
+
+def write_constrained(attempt: Attempt, tools: Tools) -> Attempt:
+    """Ask for a script that names only elements that were found and repeats no failed call."""
+    from pytest_autoweb.agents.codegen.repair import write_constrained
+
+    return write_constrained(attempt, tools)
+
+
+def reflect(attempt: Attempt, tools: Tools) -> Attempt:
+    """Ask for a reflection on the failure."""
+    from pytest_autoweb.agents.codegen.reflect import reflect
+
+    return reflect(attempt, tools)
+
+
 def take_turns(attempt: Attempt, tools: Tools) -> Attempt:
     """Write a few lines at a time on a numbered list of elements."""
     from pytest_autoweb.agents.codegen.refs_turns import take_turns
@@ -80,3 +112,10 @@ def collect_urls(tools: Tools, description: str = "", **options: Any) -> list[st
     from pytest_autoweb.agents.collect.collect_list import collect_urls
 
     return collect_urls(tools, description, **options)
+
+
+def page_change(change: Perturbation, case_id: str, **options: Any) -> "PageChange":
+    """Return a change of an attempt's pages."""
+    from pytest_autoweb.browser.page.perturbations import PageChange
+
+    return PageChange(change, case_id, **options)

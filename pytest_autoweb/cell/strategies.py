@@ -17,8 +17,6 @@ from pytest_autoweb.agents.attempt.tools import NamedStage
 from pytest_autoweb.agents.codegen.captured_pages import capture_pages
 from pytest_autoweb.agents.codegen.generate import lint_script, write_script
 from pytest_autoweb.agents.codegen.plan import plan_as_task, plan_case
-from pytest_autoweb.agents.codegen.reflect import reflect
-from pytest_autoweb.agents.codegen.repair import repair_script, write_again, write_constrained
 from pytest_autoweb.agents.correction.advice import PROMPTS
 from pytest_autoweb.agents.outside.adapters import ADAPTERS, declared_in_case
 from pytest_autoweb.agents.outside.adapters import Settings as AgentSettings
@@ -35,13 +33,15 @@ ARMS: BoundVariants[CorrectionArm] = BoundVariants(ARM_NAMES)
 
 OFF = ARMS.add(CorrectionArm(**ARMS.about("off")))
 
-PLAIN = ARMS.add(CorrectionArm(**ARMS.about("plain"), writer=NamedStage("repair", write_again)))
+PLAIN = ARMS.add(
+    CorrectionArm(**ARMS.about("plain"), writer=NamedStage("repair", loaded_late.write_again))
+)
 
 REFLEXION = ARMS.add(
     CorrectionArm(
         **ARMS.about("reflexion"),
         prompts=("reflect", *PROMPTS),
-        first_asks=(NamedStage("reflect", reflect),),
+        first_asks=(NamedStage("reflect", loaded_late.reflect),),
     )
 )
 
@@ -49,7 +49,7 @@ CONSTRAINED = ARMS.add(
     CorrectionArm(
         **ARMS.about("constrained"),
         prompts=("repair_constrained",),
-        writer=NamedStage("repair", write_constrained),
+        writer=NamedStage("repair", loaded_late.write_constrained),
     )
 )
 
@@ -61,7 +61,7 @@ PLAN = NamedStage("plan", plan_case)
 PLAN_AS_TASK = NamedStage("task", plan_as_task)
 CAPTURE = NamedStage("capture", capture_pages)
 GENERATE = NamedStage("generate", write_script)
-REPAIR = NamedStage("repair", repair_script)
+REPAIR = NamedStage("repair", loaded_late.repair_script)
 LINT = NamedStage("lint", lint_script)
 EXECUTE = NamedStage("execute", run_steps)
 JUDGE = NamedStage("judge", judge_outcome)

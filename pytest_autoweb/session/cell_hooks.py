@@ -32,7 +32,6 @@ from pytest_autoweb.session.playwright_fixtures import (
     shares_browser,
     starts_own_browsers,
 )
-from pytest_autoweb.session.preview import Preview
 from pytest_autoweb.session.recordings import Recordings, is_recorded
 from pytest_autoweb.session.refused_sessions import refuse, usage_error
 from pytest_autoweb.session.registration import Registry, load_variants
@@ -183,6 +182,9 @@ class CellHooks:
             except SettingsError as error:
                 raise usage_error(str(error)) from None
         if settings.preview:
+            # Late, because it is only there to look at what would run.
+            from pytest_autoweb.session.preview import Preview
+
             manager.register(Preview(config), "autoweb-preview")
 
     def _start(self) -> RunController | None:

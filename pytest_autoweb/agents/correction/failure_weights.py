@@ -14,7 +14,6 @@ from typing import NamedTuple
 from pytest_autoweb.results.records.record import FailureType
 
 _FILE = Path(__file__).with_suffix(".json")
-_HAN = re.compile("[\u4e00-\u9fff]")
 _NO_FAILURE = 0.7
 """Minimum probability that a text reports no failure. It is high because what is weighed failed."""
 
@@ -64,7 +63,7 @@ def parts_of(message: str) -> set[str]:
     """
     # The value of a number says nothing about the type, but its presence may.
     message = re.sub(r"\d+", "3", message.lower())
-    if _HAN.search(message):
+    if any("\u4e00" <= sign <= "\u9fff" for sign in message):
         return set(_rows(re.sub(r"\s", "", message), 1, 4))
     words = ["^", *re.findall(r"\w+|[^\w\s]", message)]
     rows = {" ".join(words[at : at + size]) for size in (1, 2, 3) for at in range(len(words))}

@@ -1,4 +1,4 @@
-"""What many sessions do not use, each loaded where a cell first comes to it: stages of agents, mostly.
+"""What many sessions do not use, loaded where a cell first comes to it: stages of agents, mostly.
 
 All of them together take a fifth of the time in which the modules that run cells are loaded.
 """

@@ -1,7 +1,7 @@
 """A browser that is started before anything asks for it, while the modules that run cells load.
 
-The module is also a plugin: its fixture hands the browser out, if the session would have started
-one in just this way; otherwise it is closed.
+Nobody waits for it until it is needed. The module is also a plugin: its fixture hands the browser
+out, if the session would have started one in just this way; otherwise it is closed.
 """
 
 from collections.abc import Callable
@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 from playwright.sync_api import Browser, BrowserType, Error
 
+from pytest_autoweb.base import waiting
 from pytest_autoweb.session.driver_ahead import hide_loop, start_driver
 
 
@@ -27,12 +28,12 @@ class _Ahead:
     """What was started ahead in this process, for its fixture.
 
     Attributes:
-        browser: the browser that nobody has asked for yet.
+        started: waits for the browser that nobody has asked for yet, and returns it.
         launch: how it was started.
         note: is told how each browser of the session is started.
     """
 
-    browser: Browser | None = None
+    started: Callable[[], Browser] | None = None
     launch: Launch | None = None
     note: Callable[[Launch], None] | None = None
 
@@ -41,14 +42,18 @@ _AHEAD = _Ahead()
 
 
 def start_browser(launch: Launch) -> None:
-    """Start a browser for the fixture to hand out; if it does not start, whoever needs one says so.
+    """Begin to start a browser for the fixture to hand out.
+
+    If it does not start, whoever needs one says so.
 
     Raises:
         Exception: Playwright's driver does not start.
     """
     driver = start_driver()
+    kind: BrowserType = getattr(driver, launch.kind)
+    # Where it cannot be begun without waiting, its failure is known here.
     with suppress(Error):
-        _AHEAD.browser = getattr(driver, launch.kind).launch(**launch.args)
+        _AHEAD.started = waiting.start_call(driver, lambda: kind.launch(**launch.args))
         _AHEAD.launch = launch
     hide_loop()
 
@@ -58,14 +63,23 @@ def note_launches(note: Callable[[Launch], None]) -> None:
     _AHEAD.note = note
 
 
-def is_running() -> bool:
+def is_started() -> bool:
     """Tell whether there is a browser that nobody has asked for yet."""
-    return _AHEAD.browser is not None
+    return _AHEAD.started is not None
 
 
 def forget_browser() -> None:
     """Forget the browser, which ends with its driver."""
-    _AHEAD.browser = None
+    _AHEAD.started = None
+
+
+def _taken() -> Browser | None:
+    """Return the browser once it runs; None if there is none, or it did not start."""
+    started, _AHEAD.started = _AHEAD.started, None
+    # The driver may have been started anew since; its loop is closed then.
+    with suppress(Error, RuntimeError):
+        return started() if started else None
+    return None
 
 
 @pytest.fixture(scope="session")
@@ -83,9 +97,7 @@ def launch_browser(
         wanted = Launch(browser_type.name, {**browser_type_launch_args, **more})
         if _AHEAD.note:
             _AHEAD.note(wanted)
-        ready, _AHEAD.browser = _AHEAD.browser, None
-        if ready is not None:
-            # The driver may have been started anew since, and with it went its browsers.
+        if (ready := _taken()) is not None:
             same = _AHEAD.launch == wanted and ready.browser_type is browser_type
             if same and ready.is_connected():
                 return ready

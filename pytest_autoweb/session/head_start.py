@@ -80,7 +80,7 @@ def load_beside_driver(config: pytest.Config, load: Callable[[], _Loaded]) -> _L
             return loaded.result()
         driver_ahead.hide_loop()
         offer_driver(config)
-        if not browser_ahead.is_running():
+        if not browser_ahead.is_started():
             _start_browser(config, driver)
     return loaded.result()
 

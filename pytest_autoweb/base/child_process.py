@@ -110,7 +110,8 @@ def _open(
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=errors,
-            env=dict(environ),
+            # Pydantic would look for plugins in all that is installed, and hand them our messages.
+            env={**environ, "PYDANTIC_DISABLE_PLUGINS": "__all__"},
             # Ctrl-C must reach only the owner, which then stops the child properly.
             **OWN_GROUP,
         )

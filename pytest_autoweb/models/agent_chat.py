@@ -22,7 +22,7 @@ _WRAPPED = "assistant"
 class ChatBody(BaseModel):
     """What a request of OpenAI's chat API asks for, beside the model's own settings."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     messages: tuple[dict[str, Any], ...]
     """The messages in OpenAI's form, with calls of tools and their results."""

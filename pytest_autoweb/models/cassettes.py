@@ -78,10 +78,13 @@ class RequestPlaceholders:
         return self._names.setdefault(match[0], f"<{kind}:{number}>")
 
 
-class RecordedMessage(BaseModel):
-    """A chat message as stored in a cassette."""
+class _Part(BaseModel):
+    # Only sessions that record or replay need them.
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+
+class RecordedMessage(_Part):
+    """A chat message as stored in a cassette."""
 
     role: str
     content: str
@@ -89,10 +92,8 @@ class RecordedMessage(BaseModel):
     """SHA-256 of each picture; the pictures themselves are not stored."""
 
 
-class RecordedRequest(BaseModel):
+class RecordedRequest(_Part):
     """Every part of a request that can influence the reply."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     messages: tuple[RecordedMessage, ...]
     grammar: str | None = None
@@ -157,19 +158,15 @@ _STAGES = get_args(StageName)
 _MAX_NAME_CHARS = 100
 
 
-class RecordedError(BaseModel):
+class RecordedError(_Part):
     """A call that ended without a usable reply."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     cause: RecordedCause
     detail: str
 
 
-class RecordedCall(BaseModel):
+class RecordedCall(_Part):
     """One recorded call."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     stage: StageName
     capture_mode: str = ""
@@ -199,10 +196,8 @@ class RecordedCall(BaseModel):
         )
 
 
-class Cassette(BaseModel):
+class Cassette(_Part):
     """All recorded calls of one model for one case."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     format: Literal["pytest-autoweb/cassette"] = CASSETTE_FORMAT
     version: Literal[1] = CASSETTE_VERSION

@@ -48,6 +48,7 @@ ROW_OF = {area: number for number, row in enumerate(ROWS) for area in row}
 HEAVY = {
     "babel",
     "cryptography",
+    "dotenv",
     "jinja2",
     "json_repair",
     "jsonschema",

@@ -8,8 +8,6 @@ import io
 from collections.abc import Mapping
 from pathlib import Path
 
-from dotenv.parser import parse_stream
-
 from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.base.redaction import tidy_key
 
@@ -30,6 +28,9 @@ def read_key_file(path: Path) -> dict[str, str]:
         return {}
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path} cannot be read: {error}") from None
+    # Late, because few projects have such a file.
+    from dotenv.parser import parse_stream
+
     found = ((line.key, tidy_key(line.value or "")) for line in parse_stream(io.StringIO(text)))
     return {name: value for name, value in found if name and value}
 

@@ -18,6 +18,7 @@ from local_site import Site
 from playwright.sync_api import Browser, Error, Page, Playwright
 
 from pytest_autoweb.browser.egress import connection_holders
+from pytest_autoweb.browser.egress.browser_watch import browser_processes
 from pytest_autoweb.browser.egress.guarded_page import NOT_LAUNCHED, guarded_page, missing_cover
 from pytest_autoweb.browser.egress.request_policy import OriginPolicy
 from pytest_autoweb.browser.page.opening import open_page
@@ -105,6 +106,30 @@ def test_the_proxy_serves_the_browser_and_its_driver_without_a_password_and_nobo
 
     assert replies == ["hello", "hello"]
     assert settings[0].keys() == {"server", "bypass"}
+
+
+@pytest.mark.skipif(
+    not connection_holders.can_tell(), reason="this system does not tell whose a connection is"
+)
+def test_a_process_that_got_the_id_of_one_that_has_ended_is_asked_about_anew(
+    cell_browser: Browser, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # It starts what makes its connections for its first page.
+    cell_browser.new_page().close()
+    known = connection_holders.connections_of(cell_browser)
+    ended = {process.pid: "long ago" for process in browser_processes()}
+    monkeypatch.setattr(known, "_held", ended)
+
+    def open_page(args: dict[str, Any]) -> Page:
+        return cell_browser.new_context(**args).new_page()
+
+    policy = OriginPolicy(site.url)
+    with guarded_page(open_page, {}, policy, lambda line: None, browser=cell_browser) as page:
+        page.goto(site.put("/a", "hello"))
+        shown = page.inner_text("body")
+        page.context.close()
+
+    assert shown == "hello"
 
 
 @pytest.mark.long

@@ -80,7 +80,10 @@ class BrowserConnections:
             return False
         for pid, mark in [*self._held.items()]:
             if _holds(pid, inode):
-                return is_process_alive(pid, mark)
+                if is_process_alive(pid, mark):
+                    return True
+                # Another process has the id of one that has ended; it may be a browser's too.
+                del self._held[pid]
         for pid in (process.pid for process in browser_processes()):
             if _holds(pid, inode):
                 self._held[pid] = start_mark(pid)

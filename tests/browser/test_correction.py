@@ -282,7 +282,8 @@ def test_among_the_marks_of_act_a_constrained_retry_lacks_what_failed(
 
 ORDERS = """<title>Shop</title><button onclick="fetch('/orders').then(r =>
   out.textContent = r.ok ? 'Done' : 'Your session has expired')">Orders</button><p id=out></p>"""
-SHOW = WRONG.replace("'Save'", "'Orders'")
+# The button is there, however long a busy machine takes to press it.
+SHOW = WRONG.replace("'Save'", "'Orders'").replace("300", "3000")
 
 
 @pytest.mark.long
@@ -300,7 +301,7 @@ def test_the_login_hook_is_asked_once_on_a_fresh_page_and_the_retry_uses_what_it
             site.put("/orders", "yes")
         return True
 
-    answers = {"generate": [SHOW, SHOW.replace("300", "301"), SHOW.replace("300", "302")]}
+    answers = {"generate": [SHOW, SHOW.replace("3000", "3001"), SHOW.replace("3000", "3002")]}
     result, _ = corrected("plain", answers, html=ORDERS, relogin=relogin)
 
     first, retry = result.attempts

@@ -55,6 +55,11 @@ def test_no_other_record_is_acted_on(blank: Page, kind: str, place: str) -> None
     assert before is not None
 
     told = click(button)
+    # A busy machine presses so slowly that rows may be sorted meanwhile, which is said; then again.
+    for _ in range(3):
+        if kind != "sorted" or done(blank) or not told.startswith("the rows moved"):
+            break
+        told = click(button)
 
     acted = done(blank)
     assert len(acted) <= 1

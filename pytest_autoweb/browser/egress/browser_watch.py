@@ -265,13 +265,20 @@ WATCH = BrowserWatch()
 T = TypeVar("T")
 
 
-def call_within(owner: Page | Frame, milliseconds: float, call: Callable[[], T]) -> T:
+def call_within(
+    owner: Page | Frame,
+    milliseconds: float,
+    call: Callable[[], T],
+    *,
+    limit_ms: float | None = None,
+) -> T:
     """Make a call to the browser that has no timeout of its own, such as `evaluate`.
 
     Args:
         owner: the page or frame that is called.
         milliseconds: how long the call may take, in the cell's own time.
         call: makes the call.
+        limit_ms: the limit that the error names, where that is the rest of it.
 
     Raises:
         TimeoutError: Playwright's, when the time is over; the browser may still be busy with it.
@@ -279,7 +286,8 @@ def call_within(owner: Page | Frame, milliseconds: float, call: Callable[[], T])
     try:
         return bounded_call(owner, milliseconds / 1000, call)
     except CallEnded:
-        raise TimeoutError(f"Timeout {milliseconds:.0f}ms exceeded.") from None
+        told = milliseconds if limit_ms is None else limit_ms
+        raise TimeoutError(f"Timeout {told:.0f}ms exceeded.") from None
 
 
 _ATTACH_MS = 5_000.0

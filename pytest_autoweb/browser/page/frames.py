@@ -136,7 +136,7 @@ def _within(context: Page | Frame, timeout_ms: float, call: Callable[[], T]) -> 
     while True:
         left = max(1.0, (ends - waiting.now()) * 1000)
         try:
-            return call_within(context, left, call)
+            return call_within(context, left, call, limit_ms=timeout_ms)
         except Error as error:
             if _LEFT not in str(error) or waiting.now() >= ends:
                 raise

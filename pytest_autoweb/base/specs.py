@@ -71,6 +71,10 @@ Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=0)]
 
 
+LATER = ConfigDict(defer_build=True)
+"""Of a `TypeAdapter` that not every session uses: its validator is built when it is first used."""
+
+
 class Documented(BaseModel):
     """Base of models whose fields are described by docstrings, also in their JSON schema.
 

@@ -12,10 +12,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from pytest_autoweb.base.errors import first_line
 from pytest_autoweb.base.files import whole_file
+from pytest_autoweb.base.specs import LATER
 from pytest_autoweb.judging.evidence.written import Write
 from pytest_autoweb.results.records import Record
 
@@ -257,8 +258,7 @@ def _why(allowed: Sequence[AllowedWrite], left: Sequence[AllowedWrite], write: W
     return ""
 
 
-_LATER = ConfigDict(defer_build=True)
-_WRITES: TypeAdapter[tuple[Write, ...]] = TypeAdapter(tuple[Write, ...], config=_LATER)
+_WRITES: TypeAdapter[tuple[Write, ...]] = TypeAdapter(tuple[Write, ...], config=LATER)
 
 
 def writes_text(writes: Sequence[Write]) -> str:

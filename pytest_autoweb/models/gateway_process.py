@@ -34,7 +34,6 @@ from pytest_autoweb.models.gateway_messages import (
     StartConfig,
     Started,
     Stats,
-    read_specs,
 )
 from pytest_autoweb.models.key_file import with_key_file
 from pytest_autoweb.models.litellm_client import LiteLLMClient
@@ -366,7 +365,7 @@ class _Handler(LocalHandler):
                 names = CheckRequest.model_validate_json(body).models
                 return 200, Prices(prices=service.prices(names))
             if self.path == MODELS_PATH:
-                service.add(read_specs(NewModels.model_validate_json(body).specs))
+                service.add(NewModels.model_validate_json(body).models())
                 return 200, Acknowledgement()
         except ModelError as error:
             return 422, CallFailed(cause=error.cause, detail=error.detail)

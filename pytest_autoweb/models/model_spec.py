@@ -12,9 +12,7 @@ from pydantic import ConfigDict, Field, model_validator
 from pytest_autoweb.base.errors import ModelError
 from pytest_autoweb.base.redaction import tidy_key
 from pytest_autoweb.base.specs import WholeText, Written
-from pytest_autoweb.base.variant_names import (
-    Perturbation,
-)
+from pytest_autoweb.base.variant_names import Perturbation
 from pytest_autoweb.results.records import SettingSource
 from pytest_autoweb.settings.agent_command import COMMAND, AgentCommand
 

@@ -346,4 +346,4 @@ def _defaults(behind: str) -> dict[str, Any]:
     if behind.startswith(PREFIX):
         model = local_model(behind)
         return {**_LOCAL_DEFAULTS, "context_tokens": model.context_tokens}
-    return dict(_OLLAMA_DEFAULTS) if prefix in ("ollama", "ollama_chat") else {}
+    return dict(_OLLAMA_DEFAULTS) if prefix in OLLAMA_PROVIDERS else {}

@@ -24,6 +24,9 @@ from pytest_autoweb.browser.egress.request_policy import OriginPolicy
 from pytest_autoweb.browser.page.opening import open_page
 
 Opener = Callable[..., AbstractContextManager[Page]]
+where_holders_are_told = pytest.mark.skipif(
+    not connection_holders.can_tell(), reason="this system does not tell whose a connection is"
+)
 
 
 @pytest.fixture
@@ -47,11 +50,7 @@ def opened(
     The proxy knows the browser in one of two ways.
     """
     browser = cell_browser if request.param == "by its process" else None
-    # It starts what makes its connections for its first page.
-    cell_browser.new_page().close()
-
-    def open_page(args: dict[str, Any]) -> Page:
-        return cell_browser.new_context(**args).new_page()
+    open_page = pages_of(cell_browser)
 
     def opened(*allowed: str) -> AbstractContextManager[Page]:
         policy = OriginPolicy(site.url, allowed)
@@ -59,6 +58,13 @@ def opened(
         return guarded_page(open_page, args, policy, notes.append, browser=browser)
 
     return opened
+
+
+def pages_of(browser: Browser) -> Callable[[dict[str, Any]], Page]:
+    """What opens a page in a fresh context of a browser that makes connections already."""
+    # It starts what makes its connections for its first page.
+    browser.new_page().close()
+    return lambda args: browser.new_context(**args).new_page()
 
 
 def open_leaky(page: Page, site: Site, host: str) -> None:
@@ -86,19 +92,16 @@ def test_a_page_reaches_a_listed_origin_in_every_way_it_has(
     assert notes == []
 
 
-@pytest.mark.skipif(
-    not connection_holders.can_tell(), reason="this system does not tell whose a connection is"
-)
+@where_holders_are_told
 def test_the_proxy_serves_the_browser_and_its_driver_without_a_password_and_nobody_else(
     cell_browser: Browser, site: Site
 ) -> None:
     settings: list[dict[str, str]] = []
-    # It starts what makes its connections for its first page.
-    cell_browser.new_page().close()
+    open_plainly = pages_of(cell_browser)
 
     def open_page(args: dict[str, Any]) -> Page:
         settings.append(args["proxy"])
-        return cell_browser.new_context(**args).new_page()
+        return open_plainly(args)
 
     policy = OriginPolicy(site.url)
     with guarded_page(open_page, {}, policy, lambda line: None, browser=cell_browser) as page:
@@ -113,20 +116,14 @@ def test_the_proxy_serves_the_browser_and_its_driver_without_a_password_and_nobo
     assert settings[0].keys() == {"server", "bypass"}
 
 
-@pytest.mark.skipif(
-    not connection_holders.can_tell(), reason="this system does not tell whose a connection is"
-)
+@where_holders_are_told
 def test_a_process_that_got_the_id_of_one_that_has_ended_is_asked_about_anew(
     cell_browser: Browser, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # It starts what makes its connections for its first page.
-    cell_browser.new_page().close()
+    open_page = pages_of(cell_browser)
     known = connection_holders.connections_of(cell_browser)
     ended = {process.pid: "long ago" for process in browser_processes()}
     monkeypatch.setattr(known, "_held", ended)
-
-    def open_page(args: dict[str, Any]) -> Page:
-        return cell_browser.new_context(**args).new_page()
 
     policy = OriginPolicy(site.url)
     with guarded_page(open_page, {}, policy, lambda line: None, browser=cell_browser) as page:

@@ -34,6 +34,11 @@ def click(found: Locator) -> str:
     return str(element)
 
 
+def was_too_slow(page: Page, told: str) -> bool:
+    """Whether rows moved while a busy machine drew or pressed, so that nothing was clicked."""
+    return not done(page) and told.startswith("the rows moved")
+
+
 def test_playwright_itself_acts_on_another_record(blank: Page) -> None:
     blank.set_content(page_of("redrawn"))
     twelfth = blank.get_by_role("button", name="Delete").nth(11)
@@ -55,9 +60,8 @@ def test_no_other_record_is_acted_on(blank: Page, kind: str, place: str) -> None
     assert before is not None
 
     told = click(button)
-    # A busy machine presses so slowly that rows may be sorted meanwhile, which is said; then again.
     for _ in range(3):
-        if kind != "sorted" or done(blank) or not told.startswith("the rows moved"):
+        if kind != "sorted" or not was_too_slow(blank, told):
             break
         told = click(button)
 
@@ -84,9 +88,8 @@ def test_the_record_that_scrolling_moves_is_acted_on(blank: Page, kind: str) -> 
     meant = record_of(twelfth)
 
     told = click(twelfth)
-    # A busy machine may draw the rows so late that nothing is pressed, which is said; then again.
     for _ in range(3):
-        if done(blank) or not told.startswith("the rows moved"):
+        if not was_too_slow(blank, told):
             break
         meant = record_of(twelfth)
         told = click(twelfth)

@@ -14,6 +14,7 @@ from pytest_autoweb.agents.choice.decision_json import (
     named_items,
     named_steps,
 )
+from pytest_autoweb.base.specs import LATER
 from pytest_autoweb.browser.marks.marking import Mark
 from pytest_autoweb.models.reply_forms import (
     Either,
@@ -442,12 +443,11 @@ class ScrollAt(_DecidedAction):
 
 
 Action = Annotated[_OfAll | _OfCapable, Field(discriminator="action")] | TypeKeys | ScrollAt
-_LATER = ConfigDict(defer_build=True)
 _ACTIONS: TypeAdapter[Action] = TypeAdapter(
-    Annotated[_OfAll | _OfCapable, Field(discriminator="action")], config=_LATER
+    Annotated[_OfAll | _OfCapable, Field(discriminator="action")], config=LATER
 )
 _FEW_ACTIONS: TypeAdapter[Action] = TypeAdapter(
-    Annotated[_OfAll, Field(discriminator="action")], config=_LATER
+    Annotated[_OfAll, Field(discriminator="action")], config=LATER
 )
 _MODELS: tuple[type[_DecidedAction], ...] = (*get_args(_OfAll), *get_args(_OfCapable))
 

@@ -12,9 +12,10 @@ from typing import overload
 
 from playwright.sync_api import BrowserContext, Error, Page
 from playwright.sync_api import Download as PlaywrightDownload
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from pytest_autoweb.base.errors import first_line
+from pytest_autoweb.base.specs import LATER
 from pytest_autoweb.base.whole_characters import whole_text
 from pytest_autoweb.browser.egress.browser_watch import driver_ended
 from pytest_autoweb.judging.evidence.requests_log import run_after_event
@@ -182,8 +183,7 @@ def downloads_text(files: Sequence[Download], folder: Path, redact: Callable[[st
     return json.dumps(rows, ensure_ascii=True, indent=1)
 
 
-_LATER = ConfigDict(defer_build=True)
-_LIST: TypeAdapter[list[Download]] = TypeAdapter(list[Download], config=_LATER)
+_LIST: TypeAdapter[list[Download]] = TypeAdapter(list[Download], config=LATER)
 
 
 def read_downloads(text: str, folder: Path) -> tuple[Download, ...]:

@@ -8,8 +8,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from pydantic import ConfigDict, TypeAdapter
+from pydantic import TypeAdapter
 
+from pytest_autoweb.base.specs import LATER
 from pytest_autoweb.results.analysis.statistics import (
     Interval,
     cohen_kappa,
@@ -164,7 +165,7 @@ def save_agreements(folder: Path, found: Iterable[Agreement]) -> None:
     (folder / JUDGE_FILE).write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
 
 
-AGREEMENTS = TypeAdapter(tuple[Agreement, ...], config=ConfigDict(defer_build=True))
+AGREEMENTS = TypeAdapter(tuple[Agreement, ...], config=LATER)
 """Reads `judge.json`."""
 
 

@@ -7,6 +7,11 @@ import pytest
 from pytest_autoweb.session.case_files import holds_cases
 
 
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "shop.yaml"
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -18,8 +23,7 @@ from pytest_autoweb.session.case_files import holds_cases
         '{"cases": "of no kind that is allowed"',
     ],
 )
-def test_a_file_with_cases_at_its_top_level_holds_cases(tmp_path: Path, text: str) -> None:
-    file = tmp_path / "shop.yaml"
+def test_a_file_with_cases_at_its_top_level_holds_cases(file: Path, text: str) -> None:
     file.write_text(text, "utf-8")
 
     assert holds_cases(file)
@@ -35,8 +39,7 @@ def test_a_file_with_cases_at_its_top_level_holds_cases(tmp_path: Path, text: st
         "",
     ],
 )
-def test_a_file_with_cases_elsewhere_does_not(tmp_path: Path, text: str) -> None:
-    file = tmp_path / "data.yaml"
+def test_a_file_with_cases_elsewhere_does_not(file: Path, text: str) -> None:
     file.write_text(text, "utf-8")
 
     assert not holds_cases(file)

@@ -49,13 +49,15 @@ def holds_cases(path: Path) -> bool:
 
 
 def _top_level_keys(head: str) -> Iterator[str]:
-    """Yield the keys of a mapping whose end may be missing, in whatever style it is written."""
+    """Yield the keys of a mapping whose end may be missing, in whatever style; a list has none."""
     # Late, because few sessions come upon such a file.
     import yaml
 
     depth = nodes = 0
     with suppress(yaml.YAMLError):
         for event in yaml.parse(head):
+            if depth == 0 and isinstance(event, yaml.SequenceStartEvent):
+                return
             if isinstance(event, yaml.CollectionEndEvent):
                 depth -= 1
             elif isinstance(event, yaml.NodeEvent):

@@ -35,6 +35,7 @@ def test_a_file_with_cases_at_its_top_level_holds_cases(file: Path, text: str) -
         "version: 1\nedge_cases:\n  - id: buy\n",
         '{"version": 1, "study": {"title": "A", "cases": [1]}}',
         '[{"cases": 1}]',
+        '["cases", {"id": "buy", "cases": 1}]',
         '{"title": "all, cases: none", "kind": ["a", "cases"]}',
         "",
     ],

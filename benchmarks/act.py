@@ -21,10 +21,10 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from msgspec.structs import replace
 from playwright.sync_api import sync_playwright
 
 from benchmarks.verifier_facts import (

@@ -174,6 +174,26 @@ MAY_IMPORT_LATE = {
     "settings/run_settings.py",
 }
 
+# Each start compiles the methods of a dataclass, which takes thirty times as long as a Struct.
+DATACLASSES = {
+    "every session imports them": {"base/variant_names.py"},
+    "one of those is their base": {"agents/attempt/strategy.py"},
+    "pydantic reads and writes them": {
+        "judging/evidence/appearances.py",
+        "judging/evidence/downloads.py",
+        "judging/evidence/written.py",
+        "models/spending.py",
+        "results/runs/steering.py",
+    },
+    "a field is no part of their text": {
+        "cases/deployment.py",
+        "cases/loader.py",
+        "judging/checks/delegated_checks.py",
+        "models/gateway.py",
+        "models/model_spec.py",
+    },
+}
+
 # Packages that come with another one as a part of its public face, or under another name.
 COMES_WITH = {
     "PIL": "pillow",
@@ -603,6 +623,18 @@ def test_a_function_fits_on_a_screen() -> None:
     ]
 
     assert too_long == []
+
+
+def test_only_these_modules_have_dataclasses() -> None:
+    users = {
+        shown(path)
+        for path in MODULES
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.ClassDef)
+        and any("dataclass" in ast.unparse(decorator) for decorator in node.decorator_list)
+    }
+
+    assert users == set().union(*DATACLASSES.values())
 
 
 def test_no_module_is_named_after_nothing() -> None:

@@ -9,7 +9,6 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from email import message_from_bytes
 from email.errors import HeaderParseError
 from email.header import decode_header, make_header
@@ -17,6 +16,8 @@ from email.message import Message
 from pathlib import Path
 from secrets import token_hex
 from urllib.parse import parse_qsl, unquote, urlsplit
+
+from msgspec import Struct
 
 from pytest_autoweb.base.files import whole_file
 from pytest_autoweb.base.redaction import unlike_words
@@ -36,8 +37,7 @@ _ADDRESS = ("/", "http://", "https://")
 _USUAL_DIGITS = 6
 
 
-@dataclass(frozen=True, slots=True)
-class KeptMail:
+class KeptMail(Struct, frozen=True):
     """A mail that came."""
 
     arrived: float

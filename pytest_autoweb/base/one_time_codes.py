@@ -8,9 +8,10 @@ import binascii
 import hmac
 import re
 import time
-from dataclasses import dataclass
 from typing import Literal, cast, get_args
 from urllib.parse import parse_qs, urlsplit
+
+from msgspec import Struct
 
 Algorithm = Literal["SHA1", "SHA256", "SHA512"]
 _DIGITS = range(6, 9)
@@ -18,8 +19,7 @@ _LEAST_KEY = 10
 """RFC 4226 demands 16 bytes; many sites hand out 10."""
 
 
-@dataclass(frozen=True, slots=True)
-class OneTimeCode:
+class OneTimeCode(Struct, frozen=True):
     """What an authenticator app keeps of an account."""
 
     key: bytes

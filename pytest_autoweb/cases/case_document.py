@@ -1,14 +1,14 @@
 """A case file, or inline cases, with what its expressions take from outside."""
 
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import field
 
 from pytest_autoweb.base.documents.document import Document, read_document
 from pytest_autoweb.cases.deployment import Deployment
 
 
-@dataclass(frozen=True, slots=True)
-class CaseDocument(Document):
+class CaseDocument(Document, frozen=True):
     """The data of one case file, or of inline cases."""
 
     deployment: Deployment = field(default_factory=Deployment)

@@ -9,13 +9,14 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import product
 from math import prod
 from operator import or_
 from typing import Any, NamedTuple
 
+from msgspec import Struct
+from msgspec.structs import replace
 from pydantic import TypeAdapter
 
 from pytest_autoweb.base.documents.field_sentences import keys, unknown_key
@@ -149,8 +150,7 @@ def _digest(value: Any) -> str:
     return hashlib.sha256(_canonical(value).encode()).hexdigest()[:8]
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
+class _Entry(Struct, frozen=True):
     """A case of the file, or its defaults: fields under the contract's names."""
 
     fields: Mapping[str, Any]
@@ -161,8 +161,7 @@ class _Entry:
     """Whether it has keys that resemble no field's name."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Outline:
+class _Outline(Struct, frozen=True):
     """The sections of a file; broken ones are empty."""
 
     cases: Sequence[Any]

@@ -4,9 +4,10 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from pytest_autoweb.base.documents.field_sentences import MISSING, Model, keys, validated
 from pytest_autoweb.base.errors import CaseError, listed, near_miss
@@ -141,8 +142,7 @@ _WITHOUT_SECRETS = ("entry_url", "allowed_origins", "files")
 reports."""
 
 
-@dataclass(frozen=True, slots=True)
-class CaseSource:
+class CaseSource(Struct, frozen=True):
     """Everything one case is made of, unrendered."""
 
     document: CaseDocument
@@ -317,8 +317,7 @@ class CaseSource:
         return reset
 
 
-@dataclass(frozen=True, slots=True)
-class RenderedCase:
+class RenderedCase(Struct, frozen=True):
     """A case with its expressions replaced, for a given web server or none."""
 
     source: CaseSource

@@ -6,12 +6,13 @@ Each is made afresh for every attempt, and all of them are made from one value, 
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct, field
+from msgspec.structs import replace
 from playwright.sync_api import Page
 
 from pytest_autoweb.agents.attempt.finders import MarkFinder, noted, sight_finder, steady
@@ -89,8 +90,7 @@ if TYPE_CHECKING:
     from pytest_autoweb.browser.traffic.cell_traffic import CellTraffic
 
 
-@dataclass(frozen=True, slots=True)
-class AttemptOrder:
+class AttemptOrder(Struct, frozen=True):
     """The attempt that is to be made."""
 
     index: int
@@ -130,8 +130,7 @@ class AttemptOrder:
         return replace(self, failed=failed, guidance=guidance, ran=ran)
 
 
-@dataclass(frozen=True)
-class AttemptSetting:
+class AttemptSetting(Struct, frozen=True, dict=True):
     """What page, sandbox and tools of an attempt have in common, once its server runs."""
 
     of: CellSetting

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from msgspec import Struct, field
 from playwright.sync_api import Browser, Page
 
 from pytest_autoweb.agents.attempt.strategy import Strategy
@@ -27,8 +27,7 @@ from pytest_autoweb.sandbox.host import MakeEngine, worker_engine
 from pytest_autoweb.settings.run_settings import Settings
 
 
-@dataclass(frozen=True, slots=True)
-class CalledStep:
+class CalledStep(Struct, frozen=True):
     """A call in a test of Python, and the page on which it is carried out."""
 
     call: StepCall
@@ -38,8 +37,7 @@ class CalledStep:
     """The test's own page, which stays open."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(Struct, frozen=True):
     """Case x model x capture mode x repeat, before it runs."""
 
     case: LoadedCase
@@ -90,8 +88,7 @@ class ServerLender(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class CellResources:
+class CellResources(Struct, frozen=True):
     """The resources that a test process lends to the cells it runs."""
 
     settings: Settings

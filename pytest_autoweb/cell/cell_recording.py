@@ -1,9 +1,10 @@
 """What a cell does with its traffic, and the recording of its case."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
 
 from pytest_autoweb.browser.traffic.traffic_rules import TrafficMode, traffic_mode
 from pytest_autoweb.cases.case import Case
@@ -35,8 +36,7 @@ def describe_traffic(settings: Settings) -> str:
     return told.get(settings.traffic, "")
 
 
-@dataclass(frozen=True, slots=True)
-class CellRecording:
+class CellRecording(Struct, frozen=True):
     """The recording of a cell's case, and what the cell does with it."""
 
     mode: TrafficMode

@@ -1,6 +1,6 @@
 """What follows for a cell from the settings of its run, looked up once for all its attempts."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from pytest_autoweb.agents.attempt.strategy import Strategy
 from pytest_autoweb.agents.outside.adapters import identity_of
@@ -11,8 +11,7 @@ from pytest_autoweb.results.records import OutsideAgent
 from pytest_autoweb.settings.run_settings import Settings
 
 
-@dataclass(frozen=True, slots=True)
-class CellSetting:
+class CellSetting(Struct, frozen=True):
     """A cell and the settings of its run, with what follows from both."""
 
     cell: Cell

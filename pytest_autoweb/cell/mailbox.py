@@ -4,8 +4,9 @@ import hashlib
 import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from pytest_autoweb.base import waiting
 from pytest_autoweb.base.mails import KeptMail, code_in, link_in, mails_to
@@ -27,8 +28,7 @@ def address_of(case_id: str, nodeid: str) -> str:
     return f"{name or 'cell'}-{hashlib.sha256(nodeid.encode()).hexdigest()[:8]}@{_DOMAIN}"
 
 
-@dataclass(slots=True)
-class Mailbox:
+class Mailbox(Struct):
     """The mails to one address since the attempt began."""
 
     folders: Sequence[Path]
@@ -39,7 +39,7 @@ class Mailbox:
     """When the attempt began, in seconds since 1970."""
     allows: Callable[[str], bool]
     """Tells whether a link leads where the case may go."""
-    _given: dict[str, float] = field(default_factory=dict, init=False)
+    _given: dict[str, float] = field(default_factory=dict)
     """When the mail came whose code or link was given last."""
 
     def code(self) -> str:

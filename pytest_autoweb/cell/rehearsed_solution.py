@@ -2,8 +2,9 @@
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from pytest_autoweb.browser.page.rehearsal import Rehearsal
 from pytest_autoweb.cases.case import Case

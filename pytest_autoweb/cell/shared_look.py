@@ -9,9 +9,10 @@ a cell of its own, and so have all of them if the page did not stay the same whi
 import json
 import os
 import shutil
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from pytest_autoweb.agents.attempt.judging_stage import (
     checks_of,

@@ -6,8 +6,9 @@ rules for retries in `correct`.
 """
 
 from collections.abc import Iterable
-from dataclasses import replace
 from functools import partial
+
+from msgspec.structs import replace
 
 from pytest_autoweb.agents.attempt.entry import open_entry
 from pytest_autoweb.agents.attempt.execute import run_steps

@@ -5,9 +5,10 @@ The evidence is the state of the page and the network traffic, as text for a mod
 
 import re
 from collections.abc import Callable, Container, Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from pytest_autoweb.base.errors import ModelError, SettingsError
 from pytest_autoweb.base.redaction import redact_shapes
@@ -241,8 +242,7 @@ class JudgedAttempt(NamedTuple):
     own model judge."""
 
 
-@dataclass(slots=True)
-class ModelJudge:
+class ModelJudge(Struct):
     """The `RubricJudge` of one attempt; `exchanges` are its questions so far."""
 
     judges: JudgeSelection

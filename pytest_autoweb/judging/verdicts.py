@@ -3,9 +3,9 @@
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
+from msgspec import Struct
 from playwright.sync_api import Error, Page
 
 from pytest_autoweb.base import waiting
@@ -61,8 +61,7 @@ _LEAST_LOOK_S = 3.0
 _SHOWN_CHARS = 500
 
 
-@dataclass(slots=True)
-class _PendingCheck:
+class _PendingCheck(Struct):
     """One check while it is being judged."""
 
     index: int

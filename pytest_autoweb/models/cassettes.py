@@ -8,11 +8,11 @@ import json
 import re
 import threading
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pytest_autoweb.base.errors import CassetteMiss, ModelError, SettingsError
@@ -353,8 +353,7 @@ def _short(text: str) -> str:
 _RECORDED_CAUSES = get_args(RecordedCause)
 
 
-@dataclass(frozen=True, slots=True)
-class ReplySource:
+class ReplySource(Struct, frozen=True):
     """The origin of recorded replies, for the header of a cassette."""
 
     model_file: str = ""

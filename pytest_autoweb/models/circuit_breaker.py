@@ -3,7 +3,8 @@
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from pytest_autoweb.base.errors import ModelCause, ModelError
 
@@ -15,8 +16,7 @@ _DOWN: tuple[ModelCause, ...] = ("timeout", "unavailable")
 _REFUSED = "refused the key"
 
 
-@dataclass(slots=True)
-class _Failures:
+class _Failures(Struct):
     cause: ModelCause
     in_a_row: int
     at: float

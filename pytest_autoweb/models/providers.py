@@ -7,10 +7,11 @@ and without it. LM Studio's address is that of its own documentation.
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from pytest_autoweb.base.redaction import tidy_key
 from pytest_autoweb.models.model_facts import (
@@ -23,8 +24,7 @@ from pytest_autoweb.models.model_facts import (
 from pytest_autoweb.models.model_spec import OLLAMA_PROVIDERS, Endpoint, ModelSpec, key_problem
 
 
-@dataclass(frozen=True, slots=True)
-class Provider:
+class Provider(Struct, frozen=True):
     """One provider with OpenAI's API."""
 
     name: str

@@ -6,10 +6,11 @@ import time
 from collections import defaultdict
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, NamedTuple
+
+from msgspec import Struct
 
 LONGEST_WAIT_S = 60.0
 """The call fails if a service asks for a longer wait than this."""
@@ -100,8 +101,7 @@ class CallTurn(NamedTuple):
     waited_s: float
 
 
-@dataclass(slots=True)
-class _Line:
+class _Line(Struct):
     """The calls of one service."""
 
     until: float = 0.0

@@ -7,15 +7,16 @@ model was asked with, so the spelling of all three must stay as it is.
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from itertools import chain, groupby, repeat
 from typing import Any, NamedTuple
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 _ANY_TEXT = "…"
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(Struct, frozen=True):
     """A text."""
 
     example: str = _ANY_TEXT
@@ -23,22 +24,19 @@ class Text:
     max_chars: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Fixed:
+class Fixed(Struct, frozen=True):
     """Always the same word."""
 
     word: str
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(Struct, frozen=True):
     """One of a few words, of which the first is the example."""
 
     words: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Number:
+class Number(Struct, frozen=True):
     """A number that is not negative."""
 
     example: int
@@ -46,26 +44,22 @@ class Number:
     most: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
+class Share(Struct, frozen=True):
     """A number from 0 to 1."""
 
 
-@dataclass(frozen=True, slots=True)
-class Flag:
+class Flag(Struct, frozen=True):
     """Yes or no."""
 
 
-@dataclass(frozen=True, slots=True)
-class OneOf:
+class OneOf(Struct, frozen=True):
     """One of the values that there are when the model is asked, such as numbers in a picture."""
 
     values: tuple[int | str, ...] = ()
     example: int = 5
 
 
-@dataclass(frozen=True, slots=True)
-class TextsByNumber:
+class TextsByNumber(Struct, frozen=True):
     """Several of the numbers that there are when the model is asked, each with a text."""
 
     most: int
@@ -73,8 +67,7 @@ class TextsByNumber:
     numbers: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Items:
+class Items(Struct, frozen=True):
     """A list, each item of which is of one of these kinds."""
 
     of: tuple["Kind", ...]
@@ -85,15 +78,13 @@ class Items:
     """The items of the example; one of the first kind if empty."""
 
 
-@dataclass(frozen=True, slots=True)
-class Either:
+class Either(Struct, frozen=True):
     """An object in one of these forms, of which the first is the example."""
 
     of: tuple["ReplyForm", ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ReplyForm:
+class ReplyForm(Struct, frozen=True):
     """A JSON object with these fields, all of which a reply must have, in this order."""
 
     fields: Mapping[str, "Kind"]
@@ -310,8 +301,7 @@ class _Spelled(str):
     __slots__ = ()
 
 
-@dataclass(slots=True)
-class _Rules:
+class _Rules(Struct):
     """The rules that a grammar needs besides its root."""
 
     text: str

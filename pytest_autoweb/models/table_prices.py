@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from pytest_autoweb.models.spending import Price
 
@@ -15,8 +16,7 @@ _LONG_PROMPT = 100_000
 _ABOVE = re.compile(rf"{_INPUT}_above_(\d+)k_tokens")
 
 
-@dataclass(frozen=True, slots=True)
-class BilledTokens:
+class BilledTokens(Struct, frozen=True):
     """The tokens of one call, by what they cost; each kind is part of `prompt` or `reply`."""
 
     prompt: int

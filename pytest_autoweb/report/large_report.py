@@ -13,10 +13,11 @@ import os
 import secrets
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, Self
+
+from msgspec import Struct
 
 from pytest_autoweb.base.errors import AutowebError
 from pytest_autoweb.report.html_page import inert_script, part_frame
@@ -195,8 +196,7 @@ def _line(cell: CellResult, part: int, place: int) -> dict[str, Any]:
     return {name: value for name, value in line.items() if value} | {"part": part, "place": place}
 
 
-@dataclass(frozen=True, slots=True)
-class RunReading:
+class RunReading(Struct, frozen=True):
     """A run as read for its report: once, however large it is."""
 
     run: RecordedRun

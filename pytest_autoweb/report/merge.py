@@ -4,10 +4,11 @@ import os
 import re
 import tempfile
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from msgspec import Struct
 
 from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.report.json_report import Report
@@ -37,8 +38,7 @@ from pytest_autoweb.results.runs.side_files import MERGE_FILE, MergedSource, Mer
 from pytest_autoweb.settings.agent_command import COMMAND
 
 
-@dataclass(frozen=True, slots=True)
-class MergeSource:
+class MergeSource(Struct, frozen=True):
     """One run, or one shard of it."""
 
     name: str

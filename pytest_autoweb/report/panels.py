@@ -5,9 +5,9 @@ one script for all of them.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from pydantic import ValidationError
 
 from pytest_autoweb.base.variants import Variants
@@ -20,8 +20,7 @@ AFTER_THE_BUILT_IN_ONES = 10_000
 """The default order of a panel."""
 
 
-@dataclass(frozen=True, slots=True)
-class Panel:
+class Panel(Struct, frozen=True):
     """One section of `index.html`.
 
     A built-in panel names the files of `templates/report` that draw it from the report. A user's

@@ -1,10 +1,10 @@
 """The interface between the stages and the runner of generated code."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Concatenate, NamedTuple, Protocol, TypeAlias
 
+from msgspec import Struct, field
 from playwright.sync_api import Dialog, Frame, Locator, Page
 
 from pytest_autoweb.browser.page.rehearsal import Rehearsal
@@ -17,8 +17,7 @@ JsonValue: TypeAlias = (
 """Values that may cross the border in either direction."""
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """Resource limits of one step."""
 
     step_s: float = 20.0
@@ -42,8 +41,7 @@ class Limits:
     """What `step_s` would be if the attempt did not end before; None if it does not."""
 
 
-@dataclass(frozen=True, slots=True)
-class StepOutcome:
+class StepOutcome(Struct, frozen=True):
     """The outcome of running one block of code."""
 
     ok: bool
@@ -138,8 +136,7 @@ class DialogReply(NamedTuple):
     """Why a function of the code failed; empty if it did not."""
 
 
-@dataclass(slots=True)
-class SandboxBorder:
+class SandboxBorder(Struct):
     """Everything the host side may use on behalf of generated code; created for each attempt."""
 
     page: Page

@@ -1,16 +1,17 @@
 """The value of the `autoweb_step` fixture: a model takes a step on the page of an ordinary test."""
 
+import dataclasses
 import hashlib
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
 from urllib.parse import urlsplit
 
 import pytest
+from msgspec.structs import replace
 from playwright.sync_api import Page
 from pydantic import Field, ValidationError
 
@@ -254,7 +255,7 @@ class AutowebStep:
         )
         spec = session.spec_for(model, case.way)
         mode = session.settings.capture_modes[0]
-        case = replace(case, line=call.line)
+        case = dataclasses.replace(case, line=call.line)
         driver = strategy_name(case, spec, session.settings)
         return Cell(
             case=case,

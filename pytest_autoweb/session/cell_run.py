@@ -1,12 +1,12 @@
 """Runs the cell of an item: by its fixtures, or in flight beside others."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import replace
 
 from pytest_autoweb.agents.outside.agent_process import agent_folder
 from pytest_autoweb.base import waiting

@@ -8,11 +8,11 @@ counts: whoever orders another run may have seen that one.
 
 from collections.abc import Generator
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
+from msgspec.structs import replace
 
 from pytest_autoweb.base.errors import ModelError
 from pytest_autoweb.results.runs.further_runs import next_folder, note_run

@@ -1,10 +1,10 @@
 """What a session lends a cell beyond its settings: hooks of users, a cache, past corrections."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from pytest_autoweb.agents.correction.call_cache import Cache
 from pytest_autoweb.agents.correction.retry_decision import PastCorrections

@@ -4,8 +4,9 @@ import json
 import random
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
 from typing import Any, Literal, NamedTuple
+
+from msgspec import Struct
 
 from pytest_autoweb.base.errors import ModelError
 from pytest_autoweb.models.messages import Reply, Request
@@ -21,8 +22,7 @@ _TOLD = re.compile(r"^\s+- \[(?:\d+|-)\] .*$|^Your last reply could not be used"
 SlipKind = Literal["none", "swapped", "dropped", "malformed"]
 
 
-@dataclass(frozen=True, slots=True)
-class Faults:
+class Faults(Struct, frozen=True):
     """How often the fake errs and how it reacts to feedback, as probabilities from 0 to 1."""
 
     swap: float = 0.0
@@ -42,9 +42,9 @@ class Faults:
     """It decides again when it is asked again without a reason."""
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            if not 0 <= getattr(self, field.name) <= 1:
-                raise ValueError(f"{field.name} is a probability and must be from 0 to 1")
+        for name in self.__struct_fields__:
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name} is a probability and must be from 0 to 1")
 
 
 class Right(NamedTuple):

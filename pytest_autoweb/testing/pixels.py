@@ -7,8 +7,9 @@ import json
 import random
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
+
+from msgspec import Struct
 
 from pytest_autoweb.base.errors import ModelError
 from pytest_autoweb.base.installation import missing_extras
@@ -252,8 +253,7 @@ Where = PixelTarget | None | Callable[[], PixelTarget | None]
 picture, for pages that scroll."""
 
 
-@dataclass(frozen=True, slots=True)
-class Noise:
+class Noise(Struct, frozen=True):
     """How it errs; the same picture and description always give the same mistakes."""
 
     slack: float = 0.0

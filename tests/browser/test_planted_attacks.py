@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 from acting import run_one, settings
 from local_site import Site
+from msgspec.structs import replace
 from playwright.sync_api import Browser, Page
 
 from pytest_autoweb.base.variant_names import AttackName

@@ -6,8 +6,9 @@ marked elements.
 
 from collections.abc import Collection, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any, NamedTuple
+
+from msgspec.structs import replace
 
 from pytest_autoweb.agents.act.actions import (
     FOR_CAPABLE,

@@ -6,8 +6,8 @@ A decision is performed as a step of the attempt's script.
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 
+from msgspec.structs import replace
 from playwright.sync_api import Dialog, Error
 
 from pytest_autoweb.agents.act.actions import (

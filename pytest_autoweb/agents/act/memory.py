@@ -7,10 +7,10 @@ state of the page, so that pressing `Next` on page after page is not a circle.
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from msgspec import Struct, field
 from playwright.sync_api import Page
 
 from pytest_autoweb.agents.act.actions import Action, FillForm, Steps
@@ -36,8 +36,7 @@ Banned = Collection[tuple[str, int]]
 """Pairs of action and mark that may not be chosen again."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fingerprint:
+class Fingerprint(Struct, frozen=True):
     """The features that two decisions share if they count as the same."""
 
     action: str
@@ -63,8 +62,7 @@ class Fingerprint:
         return cls(action, f"{parts.path}?{parts.query}", mark, text, page)
 
 
-@dataclass(slots=True)
-class LoopDetector:
+class LoopDetector(Struct):
     """An attempt's last decisions, checked for circles."""
 
     recent: list[Fingerprint] = field(default_factory=list)
@@ -122,8 +120,7 @@ def _is_elsewhere(mark: Mark | None, near: str) -> bool:
     return not any(told in " ".join(text.casefold().split()) for text in mark.near)
 
 
-@dataclass(slots=True)
-class ActMemory:
+class ActMemory(Struct):
     """One attempt's memory: the only value that its turns mutate.
 
     It is changed in place, because a dialog may open at any moment of a turn. The loop owns it and

@@ -7,10 +7,11 @@ begins the next one.
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
+from msgspec import Struct
+from msgspec.structs import replace
 from playwright.sync_api import Error, Page
 
 from pytest_autoweb.agents.act.actions import Action
@@ -35,8 +36,7 @@ _PAST_LINES = 10
 _HEARD_MS = 50.0
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(Struct, frozen=True):
     """One look at the page."""
 
     page: Page
@@ -110,8 +110,7 @@ class Chosen(NamedTuple):
         return not (self.given_up or any(one.candidates for one in found))
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(Struct, frozen=True):
     """One decision, from the look at the page to the result."""
 
     index: int

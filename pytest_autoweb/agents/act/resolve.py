@@ -1,7 +1,6 @@
 """Find the element that a decision certainly refers to, or a reason to do nothing."""
 
-from dataclasses import replace
-
+from msgspec.structs import replace
 from playwright.sync_api import Error
 
 from pytest_autoweb.agents.act.actions import Action, ClickAt, Done, Drag, DragAt, OnElement

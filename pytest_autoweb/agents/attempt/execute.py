@@ -4,9 +4,9 @@ import ast
 import difflib
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import replace
 from typing import NamedTuple
 
+from msgspec.structs import replace
 from playwright.sync_api import Error
 
 from pytest_autoweb.agents.attempt.diagnosis import with_findings

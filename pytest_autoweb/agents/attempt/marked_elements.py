@@ -1,8 +1,8 @@
 """A marked page in a prompt, and the elements that its numbers stand for."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
+from msgspec.structs import replace
 from playwright.sync_api import Error, Locator, Page
 
 from pytest_autoweb.agents.attempt.tools import Tools

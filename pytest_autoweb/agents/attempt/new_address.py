@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
+from msgspec.structs import replace
 from pydantic import BaseModel
 
 from pytest_autoweb.agents.correction.guidance import Guidance

@@ -1,8 +1,8 @@
 """How `page.get_by_sight(…)` of the step language finds an element: a model looks for it."""
 
-from dataclasses import replace
 from functools import partial
 
+from msgspec.structs import replace
 from playwright.sync_api import Frame, Locator, Page
 
 from pytest_autoweb.agents.attempt.marked_elements import with_live_text

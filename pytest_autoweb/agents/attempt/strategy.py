@@ -4,7 +4,9 @@ Both are made of stages, and know nothing of the stages that there are.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+
+from msgspec import Struct, field
 
 from pytest_autoweb.agents.attempt.tools import NamedStage
 from pytest_autoweb.base.variant_names import Arm
@@ -31,8 +33,7 @@ class CorrectionArm(Arm):
         return (*stages[:1], *self.first_asks, *stages[1:])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Strategy:
+class Strategy(Struct, frozen=True, kw_only=True):
     """One way for a model to drive the browser, as a list of stages.
 
     The first stage opens the page, usually with `OPEN`; the last one judges, with `JUDGE`.

@@ -1,10 +1,10 @@
 """Code that all stages share: their signature and tools, model calls, changes to an attempt."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, Protocol
 
+from msgspec import Struct, field
 from playwright.sync_api import Frame, Locator, Page
 
 from pytest_autoweb.agents.attempt.film import Film
@@ -65,8 +65,7 @@ STOPPING: frozenset[FailureKind] = frozenset(
 """Failures after which the later stages of an attempt have nothing to work on."""
 
 
-@dataclass(slots=True)
-class RunLog:
+class RunLog(Struct):
     """The log of one attempt, in full on disk, with its head and tail in the result."""
 
     redact: Callable[[str], str]
@@ -82,16 +81,14 @@ class RunLog:
             self.stream(line)
 
 
-@dataclass(frozen=True, slots=True)
-class Clock:
+class Clock(Struct, frozen=True):
     """The clock, which tests can replace."""
 
     now: Callable[[], float] = waiting.now
     sleep: Callable[[float], None] = waiting.sleep
 
 
-@dataclass(slots=True)
-class StepBudget:
+class StepBudget(Struct):
     """Seconds that the steps of an attempt may still take, apart from waiting for models."""
 
     left: float
@@ -99,8 +96,7 @@ class StepBudget:
     """Seconds spent waiting for models so far."""
 
 
-@dataclass(slots=True)
-class StepPicture:
+class StepPicture(Struct):
     """The picture of the newest step."""
 
     path: Path | None = None
@@ -143,8 +139,7 @@ class SeenPicture(NamedTuple):
     """What it shows, in a sentence."""
 
 
-@dataclass(slots=True)
-class PageLooks:
+class PageLooks(Struct):
     """The pictures that the code of an attempt asked for."""
 
     taken: int = 0
@@ -157,8 +152,7 @@ class PageLooks:
         return seen
 
 
-@dataclass(slots=True)
-class SiteToolUse:
+class SiteToolUse(Struct):
     """Whether an attempt acts by the tools that its page offers."""
 
     in_use: bool = False
@@ -185,8 +179,7 @@ class PictureMarks(Protocol):
         ...
 
 
-@dataclass(slots=True)
-class ChosenTab:
+class ChosenTab(Struct):
     """The tab that a model chose; it stays in front until it is closed or another one opens."""
 
     page: Page | None = None
@@ -208,8 +201,7 @@ class ChosenTab:
         return tabs[-1] if tabs else page
 
 
-@dataclass(frozen=True, slots=True)
-class Tools:
+class Tools(Struct, frozen=True):
     """The tools of a stage, created afresh for every attempt."""
 
     case: Case

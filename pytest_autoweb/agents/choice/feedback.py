@@ -5,7 +5,8 @@ Headings, lines and advice reach models, so recorded replies depend on every cha
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from pytest_autoweb.agents.choice.disambiguate import LOW_CONFIDENCE
 from pytest_autoweb.agents.choice.expected_text import excerpt, excerpts
@@ -48,8 +49,7 @@ _CHINESE: dict[Refusal, str] = {
 """How small models are told of refusals other than that of another text."""
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """A refused choice, or a reply or action that failed."""
 
     phase: str
@@ -208,8 +208,7 @@ def _note(found: Resolution, refusal: Refusal) -> str:
     return found.chosen.reason if refusal == "alike" else ""
 
 
-@dataclass(slots=True)
-class Feedback:
+class Feedback(Struct):
     """The problems of the last cycle, and those of all cycles.
 
     Args:

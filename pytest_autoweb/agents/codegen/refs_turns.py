@@ -6,10 +6,10 @@ ones take turns as in the Playwright dialect (`write_lines_by_turns`).
 
 import ast
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
+from msgspec.structs import replace
 from playwright.sync_api import Error
 
 from pytest_autoweb.agents.attempt.execute import finish_turns, run_block

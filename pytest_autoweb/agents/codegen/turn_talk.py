@@ -4,8 +4,9 @@ Replies and their outcomes stay. A page is sent in the turn that begins with it,
 long as the following turns begin with the same page, which then is not listed a second time.
 """
 
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from pytest_autoweb.agents.attempt.tools import SeenPicture
 from pytest_autoweb.browser.page.frames import RefView
@@ -31,8 +32,7 @@ class Shown(NamedTuple):
         return (self.url, self.text, self.tab) == (other.url, other.text, other.tab)
 
 
-@dataclass(slots=True)
-class _Past:
+class _Past(Struct):
     """A turn that was taken."""
 
     page: Message | None
@@ -41,8 +41,7 @@ class _Past:
     """The reply, and what became of it."""
 
 
-@dataclass(slots=True)
-class TurnTalk:
+class TurnTalk(Struct):
     """A conversation by turns.
 
     Args:

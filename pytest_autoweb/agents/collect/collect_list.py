@@ -4,12 +4,12 @@ A collection is one run of either, from its beginning or from the point where it
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
 from playwright.sync_api import Error
 from pydantic import ValidationError
 
@@ -61,8 +61,7 @@ _LINE_CHARS = 200
 _NEAR_CHARS = 80
 
 
-@dataclass(slots=True)
-class Job:
+class Job(Struct):
     """Everything that a collection needs."""
 
     site: Site

@@ -3,9 +3,9 @@
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from msgspec import Struct
 from playwright.sync_api import Page
 
 from pytest_autoweb.browser.page.frames import run_script
@@ -59,8 +59,7 @@ _SIGN_SCORE = 0.5
 _MIN_SCORE = 0.6
 
 
-@dataclass(frozen=True, slots=True)
-class Control:
+class Control(Struct, frozen=True):
     """A clickable element with a short text."""
 
     text: str

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from msgspec import Struct, field
 from playwright.sync_api import Error, Page, Response
 
 from pytest_autoweb.agents.choice.expected_text import compare
@@ -52,8 +52,7 @@ class Way(NamedTuple):
     """The text of the control, which is compared before it is pressed."""
 
 
-@dataclass(slots=True)
-class Site:
+class Site(Struct):
     """The operations on the page of a list."""
 
     page: Page

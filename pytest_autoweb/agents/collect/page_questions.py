@@ -1,9 +1,9 @@
 """Asks a model about the current page, and accepts only replies that the page confirms."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from msgspec import Struct, field
 from playwright.sync_api import Error, Page
 
 from pytest_autoweb.agents.act.decide import fits
@@ -94,8 +94,7 @@ class GuidedDecision(NamedTuple):
     fields: Mapping[str, Any] = {}
 
 
-@dataclass(slots=True)
-class Guide:
+class Guide(Struct):
     """The model of one collection and the course of its questions."""
 
     ask: Callable[[GuideQuestion], str | None]

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
+from msgspec import Struct, field
 from playwright.sync_api import Error, Page
 from protego import Protego
 
@@ -25,8 +25,7 @@ class RobotsUnreachable(Exception):
     """Raised when a site has a robots.txt that it does not give; its text says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class RobotRules:
+class RobotRules(Struct, frozen=True):
     """The rules of a robots.txt for this package."""
 
     known: Protego | None = None
@@ -67,8 +66,7 @@ def _rule_lines(text: str) -> Iterator[str]:
             yield f"{name}: {value}"
 
 
-@dataclass(slots=True)
-class Robots:
+class Robots(Struct):
     """The robots.txt of each origin, fetched once before the first page from there.
 
     Args:

@@ -5,10 +5,10 @@ It finds the way to the next page of a list, and back to the point where a colle
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 from urllib.parse import parse_qsl, quote, urlsplit, urlunsplit
 
+from msgspec import Struct
 from playwright.sync_api import Error, Locator
 
 from pytest_autoweb.agents.choice.expected_text import compare_element
@@ -274,8 +274,7 @@ def _jump(site: Site, progress: CollectProgress) -> bool:
     return _is_done(site.entries(progress.collection), progress)
 
 
-@dataclass(slots=True)
-class Pacer:
+class Pacer(Struct):
     """Keeps the rate of one collection.
 
     The pause is `delay * 1.5 ** level`. The level grows with each refusal, up to 3, and falls by
@@ -329,8 +328,7 @@ ITEMS_KEPT = 20
 """Number of entries kept to recognise a page."""
 
 
-@dataclass(frozen=True, slots=True)
-class WalkLimits:
+class WalkLimits(Struct, frozen=True):
     """The limits of a walk."""
 
     target: int = 50
@@ -341,8 +339,7 @@ class WalkLimits:
     """Tells whether the time is up."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ports:
+class Ports(Struct, frozen=True):
     """The functions that the walk gets from its caller."""
 
     pacer: Pacer

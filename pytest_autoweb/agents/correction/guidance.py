@@ -1,7 +1,8 @@
 """What a retry is told of the attempts before it."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from pytest_autoweb.agents.correction.advice import Recovery, finding_of, recover
 from pytest_autoweb.agents.correction.failure_types import trigger_of
@@ -30,8 +31,7 @@ _RESTS_ON: dict[Ground, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Guidance:
+class Guidance(Struct, frozen=True):
     """The information that one retry gets."""
 
     arm: Arm

@@ -1,8 +1,10 @@
 """The clickable elements of a page as candidates of a search: merged, and weighed."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pytest_autoweb.base.values.normal_forms import normalise
 
@@ -40,8 +42,7 @@ class Viewport(NamedTuple):
     """Pixels of the model's picture per CSS pixel; not 1 when the picture was resized."""
 
 
-@dataclass(frozen=True, slots=True)
-class Element:
+class Element(Struct, frozen=True):
     """One clickable element as collected from the page, before merging."""
 
     box: Rect
@@ -54,8 +55,7 @@ class Element:
     """The index of the nearest clickable element around it in the same list; -1 if none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """A possible target: one element, or several that no picture can tell apart."""
 
     box: Rect

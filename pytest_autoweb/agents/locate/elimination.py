@@ -4,8 +4,10 @@ It has no probabilities, and is the baseline beside the search by belief (`searc
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from typing import NamedTuple
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from pytest_autoweb.agents.locate.candidates import Candidate, Span, Viewport
 from pytest_autoweb.agents.locate.questions import (
@@ -39,8 +41,7 @@ UNSEEN = 2
 """How many answers of *not there* end a search."""
 
 
-@dataclass(frozen=True, slots=True)
-class Extent:
+class Extent(Struct, frozen=True):
     """The bounds within which a rectangle begins and ends, on one axis."""
 
     start_min: float
@@ -156,8 +157,7 @@ def eliminate(
     return search.outcome(status)
 
 
-@dataclass(slots=True)
-class _Elimination:
+class _Elimination(Struct):
     """One search: the knowledge so far, and the questions asked."""
 
     candidates: tuple[Candidate, ...]

@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, cast
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from pytest_autoweb.agents.locate.candidates import Candidate, Rect
 from pytest_autoweb.agents.locate.questions import (
@@ -268,8 +270,7 @@ ASKED_AGAIN = 2
 UNNAMED = "clickable"
 
 
-@dataclass(slots=True)
-class Asked:
+class Asked(Struct):
     """One question with everything that the film shows about it."""
 
     question: PictureQuestion
@@ -278,8 +279,7 @@ class Asked:
     reply: str
 
 
-@dataclass(slots=True)
-class Questioner:
+class Questioner(Struct):
     """The `ask` function of `search.search`, which also keeps each picture for the film."""
 
     view: ViewportView

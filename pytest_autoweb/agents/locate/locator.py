@@ -3,9 +3,10 @@
 import hashlib
 import json
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
+from msgspec import Struct, field
+from msgspec.structs import replace
 from playwright.sync_api import Frame, Locator, Page
 
 from pytest_autoweb.agents.locate.candidates import (
@@ -84,8 +85,7 @@ STEP = 0.8
 """The share of the viewport's height by which the page is scrolled for the next view."""
 
 
-@dataclass(frozen=True, slots=True)
-class LocatorResult:
+class LocatorResult(Struct, frozen=True):
     """The result of a search.
 
     Only `found` is a success, and only then is there an element.
@@ -107,8 +107,7 @@ class LocatorResult:
     """What was found, as it was when the picture was taken; for a point, its canvas."""
 
 
-@dataclass(slots=True)
-class _Search:
+class _Search(Struct):
     """The state of the search for one description, over all views."""
 
     description: str
@@ -136,8 +135,7 @@ class _Search:
         self.probes += probes_of(questioner.asked, outcome, questioner.candidates, first)
 
 
-@dataclass(frozen=True, slots=True)
-class _End:
+class _End(Struct, frozen=True):
     """How the search of one view ended."""
 
     status: LocatorStatus

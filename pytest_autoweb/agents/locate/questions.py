@@ -1,8 +1,9 @@
 """A vision model's questions and answers about candidates, and the end of a search."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from pytest_autoweb.agents.locate.candidates import Candidate, Rect
 from pytest_autoweb.results.records.attempt import LocatorStatus
@@ -21,8 +22,7 @@ numbered boxes (`combined`), numbered boxes only (`pick`), a single box that may
 (`confirm`), or nothing drawn at all, to ask whether the target is there (`look`)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Badge:
+class Badge(Struct, frozen=True):
     """A numbered box to draw."""
 
     number: int
@@ -31,8 +31,7 @@ class Badge:
     """The index of the candidate; None for a place without an element."""
 
 
-@dataclass(frozen=True, slots=True)
-class PictureQuestion:
+class PictureQuestion(Struct, frozen=True):
     """One picture to draw and to ask about."""
 
     index: int
@@ -65,8 +64,7 @@ def kind_of(x: float | None, y: float | None, badges: Sequence[Badge]) -> Questi
     return "vertical" if y is None else "both"
 
 
-@dataclass(frozen=True, slots=True)
-class PictureAnswer:
+class PictureAnswer(Struct, frozen=True):
     """The content of a reply, where None stands for no information.
 
     The code that parses replies repeats the question after a contradictory reply (one axis `not
@@ -114,8 +112,7 @@ def _reading_order(candidate: Candidate) -> tuple[int, float]:
     return round(candidate.box.y / ROW), candidate.box.x
 
 
-@dataclass(frozen=True, slots=True)
-class SearchTurn:
+class SearchTurn(Struct, frozen=True):
     """One question, its answer, and the state of knowledge afterwards."""
 
     question: PictureQuestion
@@ -131,8 +128,7 @@ class SearchTurn:
     """Probability that the target is not in the picture."""
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """The end of a search.
 
     Only `found` is a success. `chosen` is None unless it is `found`; `guess` is the likeliest

@@ -1,8 +1,9 @@
 """Finds a place that is not an element, such as a drawing on a canvas, with lines."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from itertools import combinations
+
+from msgspec import Struct, field
 
 from pytest_autoweb.agents.locate.belief import LineModel, line_model
 from pytest_autoweb.agents.locate.candidates import Rect, Span
@@ -121,8 +122,7 @@ CONFIRMATIONS = 3
 """How many times the model is asked to confirm the place, with more lines in between."""
 
 
-@dataclass(frozen=True, slots=True)
-class RegionResult:
+class RegionResult(Struct, frozen=True):
     """The end of a search for a place. Only `found` is a success."""
 
     status: LocatorStatus
@@ -166,8 +166,7 @@ def search_region(
     return search.place(search.run())
 
 
-@dataclass(slots=True)
-class _Bracketing:
+class _Bracketing(Struct):
     ask: Ask
     limits: SearchLimits
     across: Stretch

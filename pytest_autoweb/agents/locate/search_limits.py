@@ -1,10 +1,9 @@
 """The budget of a search, and what it assumes about the mistakes of vision models."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class SearchLimits:
+class SearchLimits(Struct, frozen=True):
     """Budget, thresholds, and assumptions about the mistakes of vision models.
 
     The assumptions come from simulation on 243 pages, not from a real model; docs/locator.md shows

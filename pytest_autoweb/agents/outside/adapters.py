@@ -19,9 +19,10 @@ import subprocess
 import sys
 import venv
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from pytest_autoweb.agents.outside.agent_reach import level_of
 from pytest_autoweb.agents.outside.tool_loop import with_loop
@@ -49,8 +50,7 @@ _FILE_BYTES = 1_000_000
 """The size limit of a file that counts as part of the agent rather than as its interpreter."""
 
 
-@dataclass(frozen=True, slots=True)
-class Adapter:
+class Adapter(Struct, frozen=True):
     """An agent that is installed with `autoweb agents install`."""
 
     name: str

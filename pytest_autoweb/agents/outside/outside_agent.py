@@ -9,9 +9,9 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import Struct, field
 from playwright.sync_api import Error, Page
 
 from pytest_autoweb.agents.act.loop import dialogs_answered
@@ -77,8 +77,7 @@ _REFUSED_CHARS = 200
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
-@dataclass(slots=True)
-class _Told:
+class _Told(Struct):
     """The agent's messages so far."""
 
     steps: list[StepResult] = field(default_factory=list)

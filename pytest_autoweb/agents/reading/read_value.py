@@ -1,9 +1,9 @@
 """The stage that reads a value from the page, for a test that asks for it."""
 
 import json
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from playwright.sync_api import Error
 from pydantic_core import to_jsonable_python
 
@@ -42,8 +42,7 @@ _QUOTE_CHARS = 300
 _REPLY_TOKENS = 2_000
 
 
-@dataclass(slots=True)
-class AskedValue:
+class AskedValue(Struct):
     """The value that a test asks for, and what was read."""
 
     kind: Any

@@ -1,9 +1,10 @@
 """A YAML or JSON file of the user's, read without trusting it, whose errors name file and line."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from pytest_autoweb.base.documents.readers import MAX_BYTES, READERS, Unreadable
 from pytest_autoweb.base.errors import CaseError, joined_errors
@@ -16,8 +17,7 @@ def dotted(at: FieldPath) -> str:
     return text.removeprefix(".")
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(Struct, frozen=True):
     """The data of one file, or of what stands for one, with the line of each field."""
 
     path: Path | None

@@ -7,9 +7,10 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from msgspec import Struct
 
 from pytest_autoweb.base.redaction.secret_forms import SECRET
 
@@ -41,8 +42,7 @@ _SCRIPT = re.compile(
 Field = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class FieldMasks:
+class FieldMasks(Struct, frozen=True):
     """Replaces the values of sensitive fields.
 
     Args:

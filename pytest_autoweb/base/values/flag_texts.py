@@ -4,9 +4,8 @@ Each reader returns a value, or raises a `ValueError` that says what is allowed.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 T = TypeVar("T")
 
@@ -112,8 +111,7 @@ def percent(text: str) -> float:
     return value
 
 
-@dataclass(frozen=True, slots=True)
-class LeastRate:
+class LeastRate(NamedTuple):
     """A rate to be reached, such as `80%`, or `80%@95` for one that must not be ruled out."""
 
     percent: float
@@ -136,8 +134,7 @@ def least_rate(text: str) -> LeastRate:
     return LeastRate(percent(rate), confidence)
 
 
-@dataclass(frozen=True, slots=True)
-class Until:
+class Until(NamedTuple):
     """When a run ends before all its cells have run: `decided`, `$5`, `30m`, or several of them."""
 
     confidence: float | None = None

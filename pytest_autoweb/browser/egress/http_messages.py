@@ -8,7 +8,8 @@ sentence of each header and at most one length, so that the browser can read not
 import asyncio
 import re
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 HEAD_BYTES = 262_144
 """Limit on the head of a request or an answer, the same as Chromium's."""
@@ -33,8 +34,7 @@ def header(headers: Headers, name: str) -> str:
     return next((value for key, value in headers if key.lower() == name), "")
 
 
-@dataclass(frozen=True, slots=True)
-class RequestHead:
+class RequestHead(Struct, frozen=True):
     """The first line of a request and its headers."""
 
     method: str
@@ -42,8 +42,7 @@ class RequestHead:
     headers: Headers
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerHead:
+class AnswerHead(Struct, frozen=True):
     """The status of an answer and its headers."""
 
     status: int

@@ -12,12 +12,13 @@ import tempfile
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from pytest_autoweb.browser.egress.http_messages import (
     CHUNK_BYTES,
@@ -59,8 +60,7 @@ Reader = asyncio.StreamReader
 Writer = asyncio.StreamWriter
 
 
-@dataclass(frozen=True, slots=True)
-class HttpRequest:
+class HttpRequest(Struct, frozen=True):
     """A request of a browser, with its whole address."""
 
     method: str
@@ -87,8 +87,7 @@ class HttpRequest:
         return self.header("sec-fetch-dest")
 
 
-@dataclass(frozen=True, slots=True)
-class HttpAnswer:
+class HttpAnswer(Struct, frozen=True):
     """The answer to a request."""
 
     status: int

@@ -3,8 +3,8 @@
 import base64
 import hashlib
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 
+from msgspec import Struct
 from playwright.sync_api import Error, Frame, Locator, Page
 
 from pytest_autoweb.browser.marks.drawing import board_of
@@ -111,8 +111,7 @@ _QUIET_LIMIT_MS = 1_000.0
 _SHOT_MS = 5_000.0
 
 
-@dataclass(frozen=True, slots=True)
-class ViewportView:
+class ViewportView(Struct, frozen=True):
     """A snapshot of the viewport, with locators for its elements."""
 
     marks: tuple[Mark, ...]

@@ -4,9 +4,10 @@ Small models get a shorter form (`marking.listing`), which their recorded replie
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from itertools import groupby
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from pytest_autoweb.browser.marks.marking import (
     LINE_CHARS,

@@ -6,9 +6,10 @@ Models without vision get a marked page as a list, which also has details that n
 import json
 import unicodedata
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
+from msgspec import Struct, field
+from msgspec.structs import replace
 from playwright.sync_api import Error, JSHandle, Locator, Page
 
 from pytest_autoweb.base.whole_characters import read_json
@@ -168,8 +169,7 @@ class TextLine(NamedTuple):
     """Whether it is in the viewport."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(Struct, frozen=True):
     """One numbered element of a marked picture."""
 
     number: int
@@ -194,7 +194,7 @@ class Mark:
     """The texts that the page paints for it, including a field's label; None if unknown."""
     lines: tuple[str, ...] = ()
     """The lines of its painted text, if it has several."""
-    attributes: Mapping[str, str] = field(default_factory=dict, hash=False)
+    attributes: Mapping[str, str] = field(default_factory=dict)
     """Its attributes among `type placeholder title aria-label alt name href`."""
     url: str = ""
     """Absolute address to which a link leads."""
@@ -240,8 +240,7 @@ class Mark:
         return (self.frame, self.selectors[:1], self.tag, self.text)
 
 
-@dataclass(frozen=True, slots=True)
-class MarkedPage:
+class MarkedPage(Struct, frozen=True):
     """A marked picture, with locators for its numbers."""
 
     picture: bytes

@@ -3,8 +3,10 @@
 import json
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pytest_autoweb.base.whole_characters import whole_json
 from pytest_autoweb.browser.page.outline import Line, parse_outline
@@ -31,8 +33,7 @@ CLICKED_BY_NATURE = frozenset(
 _FIELDS = frozenset({"textbox", "searchbox", "combobox", "spinbutton"})
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
+class Parts(Struct, frozen=True):
     """The components of one line of a snapshot."""
 
     role: str
@@ -180,8 +181,7 @@ def ax_outline(
     return reader.document(nodes, 0)
 
 
-@dataclass(frozen=True, slots=True)
-class _Reader:
+class _Reader(Struct, frozen=True):
     frames: Mapping[int, Sequence[Mapping[str, Any]]]
     hidden: frozenset[str]
 

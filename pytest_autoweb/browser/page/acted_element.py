@@ -6,8 +6,9 @@ Only this element is looked at, because a look at a large page takes as long as 
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 
+from msgspec import Struct
+from msgspec.structs import replace
 from playwright.sync_api import ElementHandle, Error, Locator, Page
 
 from pytest_autoweb.base.whole_characters import whole_text
@@ -28,8 +29,7 @@ class ElementChangedError(Exception):
     """Raised for an element that is not what was listed; its text says what became of it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Aim:
+class Aim(Struct, frozen=True):
     """A listed element, with what finds it again if the page draws it anew."""
 
     element: RefElement

@@ -7,9 +7,10 @@ where names do not tell links apart, and what belongs together stands on one lin
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import groupby, pairwise
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from pytest_autoweb.browser.page.link_addresses import shorten_addresses
 from pytest_autoweb.browser.page.listing_notation import (

@@ -5,9 +5,9 @@ The built-in modes are ARIA, ARIA_SNAPSHOT, A11Y and RAW_HTML.
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+from msgspec import Struct
 from playwright.sync_api import CDPSession, Error, Frame, Page
 
 from pytest_autoweb.base import waiting
@@ -52,8 +52,7 @@ values of password fields are taken out of it.
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CaptureMode:
+class CaptureMode(Struct, frozen=True, kw_only=True):
     """One way to show a page to a model as text."""
 
     name: str

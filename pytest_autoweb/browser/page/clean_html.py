@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
 from html import escape
 from html.parser import HTMLParser
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from pytest_autoweb.browser.page.outline import (
     MARKER_TOKENS,
@@ -55,8 +57,7 @@ _SPACE = re.compile(r"\s+")
 _EXTENSION = re.compile(r"^(?:chrome|moz|safari-web)-extension://", re.IGNORECASE)
 
 
-@dataclass(slots=True)
-class _Node:
+class _Node(Struct):
     tag: str
     attrs: list[tuple[str, str]] = field(default_factory=list)
     children: list["_Node | str"] = field(default_factory=list)

@@ -7,9 +7,9 @@ tried: its role and name, its label, its id, its place.
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from playwright.sync_api import ElementHandle, Error, Frame, Locator
 
 from pytest_autoweb.base.whole_characters import whole_json, whole_value
@@ -105,8 +105,7 @@ def locator_of(handle: ElementHandle) -> Expression | None:
     return search.first(tries) or in_order.inside(steps)
 
 
-@dataclass(frozen=True, slots=True)
-class _Search:
+class _Search(Struct, frozen=True):
     """The search for an expression that finds one element."""
 
     handle: ElementHandle

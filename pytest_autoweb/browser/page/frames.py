@@ -6,12 +6,12 @@ that even a busy page keeps.
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
+from msgspec import Struct
 from playwright.sync_api import ElementHandle, Error, Frame, JSHandle, Locator, Page
 
 from pytest_autoweb.base import waiting
@@ -213,8 +213,7 @@ class ContextWrapper(NamedTuple):
     """`page`, or the name or URL of the frame."""
 
 
-@dataclass(frozen=True, slots=True)
-class RefElement:
+class RefElement(Struct, frozen=True):
     """One element of the numbered list that a model gets in the `refs` dialect."""
 
     ref: str
@@ -249,8 +248,7 @@ class RefElement:
     """Whether it is in a frame of the page."""
 
 
-@dataclass(frozen=True, slots=True)
-class RefView:
+class RefView(Struct, frozen=True):
     """The page as a numbered list of elements."""
 
     text: str
@@ -281,8 +279,7 @@ _STOP = set(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class FrameFacts:
+class FrameFacts(Struct, frozen=True):
     """The facts about a candidate that its score depends on."""
 
     controls: tuple[str, ...]

@@ -3,9 +3,10 @@
 import ast
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import replace
 from playwright.sync_api import Frame, FrameLocator, Locator, Page
 
 from pytest_autoweb.base.python_source import read_expression
@@ -17,8 +18,7 @@ _BY_TEXT = frozenset(
 _METHODS = _BY_TEXT | {"get_by_role", "get_by_test_id", "locator", "nth"}
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """One method call of a locator expression, or `content_frame`, which is a property."""
 
     method: str
@@ -55,8 +55,7 @@ class Call:
         return replace(self, exact=True) if self.method in _BY_TEXT else self
 
 
-@dataclass(frozen=True, slots=True)
-class Expression:
+class Expression(Struct, frozen=True):
     """A locator expression: a chain of calls that starts at `page`."""
 
     calls: tuple[Call, ...]

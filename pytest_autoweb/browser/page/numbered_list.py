@@ -1,8 +1,8 @@
 """The same listing with numbers: `e1 button "Save"`, for models that act by number."""
 
 import re
-from dataclasses import dataclass
 
+from msgspec import Struct
 from playwright.sync_api import Frame, Locator, Page
 
 from pytest_autoweb.browser.page.brief_listing import prepare, readings, written
@@ -21,8 +21,7 @@ from pytest_autoweb.browser.page.page_tree import (
 _NUMBER = re.compile(r"(?<![^\s(])e(\d+)(?= )")
 
 
-@dataclass(frozen=True, slots=True)
-class ListedElement:
+class ListedElement(Struct, frozen=True):
     """One element of a numbered listing."""
 
     number: int
@@ -58,8 +57,7 @@ class ListedElement:
         return self.place.locator()
 
 
-@dataclass(frozen=True, slots=True)
-class NumberedListing:
+class NumberedListing(Struct, frozen=True):
     """A page as a listing in which everything that can be acted on has a number."""
 
     text: str

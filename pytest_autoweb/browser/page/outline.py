@@ -3,8 +3,10 @@
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
 from typing import NamedTuple
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from pytest_autoweb.base.scripts import east_asian
 
@@ -41,8 +43,7 @@ DEPTH_LIMIT = 120
 """Number of levels kept; deeper nodes move up. Only hostile pages are deeper."""
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """One node of an outline."""
 
     text: str
@@ -63,8 +64,7 @@ class Line:
             pending.extend(reversed(node.children))
 
 
-@dataclass(frozen=True, slots=True)
-class UnreadRow(Line):
+class UnreadRow(Line, frozen=True):
     """Stands for a row of a long list that was not read, since it is hardly ever shown."""
 
 
@@ -93,8 +93,7 @@ def parse_outline(text: str, read: Callable[[str], Line]) -> tuple[Line, ...]:
     return tuple(draft.freeze() for draft in roots)
 
 
-@dataclass(slots=True)
-class _Draft:
+class _Draft(Struct):
     line: Line
     below: list["_Draft"] = field(default_factory=list)
 
@@ -252,8 +251,7 @@ _TAIL_SHARE = 5
 """Divisor of the room of a page that is cut: the share of its end."""
 
 
-@dataclass(slots=True)
-class Folds:
+class Folds(Struct):
     """Which lists of the newest listing were thinned, and of which the next one shows more."""
 
     listed: dict[int, FoldKey] = field(default_factory=dict)
@@ -299,8 +297,7 @@ class Folds:
         return f"{what}; page.show_more({number}{f', {row}' if row else ''}))"
 
 
-@dataclass(frozen=True, slots=True)
-class Fold(Line):
+class Fold(Line, frozen=True):
     """Stands for siblings that are left out."""
 
     key: FoldKey = ()

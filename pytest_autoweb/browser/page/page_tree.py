@@ -11,9 +11,9 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from msgspec import Struct, field
 from playwright.sync_api import CDPSession, ElementHandle, Error, Frame, JSHandle, Locator, Page
 
 from pytest_autoweb.base import waiting
@@ -112,8 +112,7 @@ class KeptElement(NamedTuple):
         return found if found is not None and found.evaluate("one => one.isConnected") else None
 
 
-@dataclass(slots=True, eq=False)
-class Node:
+class Node(Struct, eq=False):
     """A text or an element of a page."""
 
     role: str
@@ -177,8 +176,7 @@ def every(nodes: Iterable[Node]) -> list[Node]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class PageTree:
+class PageTree(Struct, frozen=True):
     """What a person sees of a page."""
 
     nodes: tuple[Node, ...]
@@ -392,8 +390,7 @@ _IN_LINE = ""
 """Where a text ends and the next one goes on in the same line."""
 
 
-@dataclass(slots=True)
-class _Texts:
+class _Texts(Struct):
     """The parts of a text until it ends."""
 
     found: list[Node]
@@ -415,8 +412,7 @@ class _Texts:
             self._joint = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Reader:
+class _Reader(Struct, frozen=True):
     """Makes nodes of what a document's script tells; a page may have had a hand in it."""
 
     document: _Document

@@ -8,12 +8,12 @@ import json
 import random
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
 from secrets import token_hex
 from typing import Any
 
+from msgspec import Struct, field
 from playwright.sync_api import Error, Page
 
 from pytest_autoweb.base.errors import BrowserError
@@ -44,8 +44,7 @@ _OF_ORDER = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class PageChange:
+class PageChange(Struct, frozen=True, dict=True):
     """A change of the pages of one attempt.
 
     Its seed is the case's id, so that every model meets the same.

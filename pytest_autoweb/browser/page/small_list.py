@@ -7,8 +7,8 @@ on it: `e1 textbox "User" (required)`. The tree is that of the listing for capab
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 
+from msgspec import Struct, field
 from playwright.sync_api import Error, Frame, Page
 
 from pytest_autoweb.browser.page.accessibility import HIDDEN
@@ -116,8 +116,7 @@ def small_list(tree: PageTree, *, budget_tokens: int) -> RefView:
 # -- from the tree to what is listed, in reading order -----------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Item:
+class _Item(Struct, frozen=True):
     """A text or an element of the list."""
 
     text: str = ""
@@ -127,8 +126,7 @@ class _Item:
     in_frame: bool = False
 
 
-@dataclass(slots=True)
-class _Walk:
+class _Walk(Struct):
     items: list[_Item] = field(default_factory=list)
     _in_frame: bool = False
 

@@ -7,11 +7,13 @@ import asyncio
 import time
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pytest_autoweb.base import waiting
 from pytest_autoweb.base.errors import TrafficError
@@ -49,8 +51,7 @@ EXCHANGES = 3_000
 """Limit on the stored requests of one attempt."""
 
 
-@dataclass(frozen=True, slots=True)
-class Played:
+class Played(Struct, frozen=True):
     """A recording's answer to a request."""
 
     exchange: RecordedExchange | None = None
@@ -165,8 +166,7 @@ class TrafficFile(NamedTuple):
     """Whether a site of the case speaks https."""
 
 
-@dataclass(slots=True)
-class _Heard:
+class _Heard(Struct):
     """A request and its answer, as on the wire."""
 
     request: HttpRequest

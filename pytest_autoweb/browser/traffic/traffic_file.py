@@ -10,13 +10,14 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import parse_qsl, urlsplit
 
+from msgspec import Struct
+from msgspec.structs import replace
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
@@ -36,8 +37,7 @@ FILE_BYTES = 128_000_000
 NEW = "Record it with --autoweb-traffic=record, on the live site."
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedExchange:
+class RecordedExchange(Struct, frozen=True):
     """A request and its answer in stored form, without secrets."""
 
     method: str
@@ -66,8 +66,7 @@ class RecordedExchange:
         return self.method == "GET" and self.destination in PARTS
 
 
-@dataclass(frozen=True, slots=True)
-class Take:
+class Take(Struct, frozen=True):
     """The recording of one attempt."""
 
     title: str
@@ -75,8 +74,7 @@ class Take:
     started: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class TrafficRecording:
+class TrafficRecording(Struct, frozen=True):
     """All recordings of a case."""
 
     case_id: str

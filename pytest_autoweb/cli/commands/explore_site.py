@@ -3,9 +3,10 @@
 import argparse
 import tempfile
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Literal
+
+from msgspec.structs import replace
 
 from pytest_autoweb.base.documents.readers import Unreadable
 from pytest_autoweb.base.errors import ModelError, SettingsError

@@ -1,9 +1,10 @@
 """`autoweb benchmark pack`: pack cases with all they rest on, so that others run exactly this."""
 
 import argparse
-from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
+
+from msgspec.structs import asdict
 
 from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.cases.loader import LoadedCase, load_case_file

@@ -4,13 +4,13 @@ import argparse
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import tomlkit
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from msgspec import Struct
 from playwright.sync_api import Error, Page
 from tomlkit.exceptions import TOMLKitError
 
@@ -63,8 +63,7 @@ _MAX_TRIED = 8
 """The most links that are followed, so that a page of hundreds does not keep one waiting."""
 
 
-@dataclass(frozen=True, slots=True)
-class FirstCase:
+class FirstCase(Struct, frozen=True):
     """A case as a page suggests it."""
 
     task: str

@@ -3,8 +3,9 @@
 import argparse
 import sys
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from pytest_autoweb.cli.json_document import add_json_argument, print_json
 from pytest_autoweb.cli.judge_arguments import add_judge_arguments

@@ -8,11 +8,11 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from msgspec.structs import replace
 from playwright.sync_api import Error
 from pydantic import ValidationError
 

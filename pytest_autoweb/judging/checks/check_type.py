@@ -2,10 +2,10 @@
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self
 
+from msgspec import Struct
 from playwright.sync_api import Page
 from pydantic import Field, model_validator
 
@@ -84,8 +84,7 @@ class WayPicture(NamedTuple):
     path: Path
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Struct, frozen=True):
     """The end of an attempt, live or as stored."""
 
     page: Page

@@ -16,6 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any
 
+from msgspec import Struct
 from playwright.sync_api import Page
 from pydantic import Field
 
@@ -154,8 +155,7 @@ _EVALUATE = """async () => {
 }"""
 
 
-@dataclass(frozen=True, slots=True)
-class CheckVerdict:
+class CheckVerdict(Struct, frozen=True):
     """What a check of your own found, when there is more to say than true or false."""
 
     passed: bool | None

@@ -11,11 +11,12 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
 from typing import Any
 
+from msgspec import Struct, field
 from playwright.sync_api import BrowserContext, Error, Frame, Page
 from pydantic import TypeAdapter, ValidationError
 
@@ -80,16 +81,14 @@ class Appearances:
     """Role and text of what there was no room for; an empty text stands for any."""
 
 
-@dataclass(slots=True)
-class _Step:
+class _Step(Struct):
     index: int
     began: float
     ended: float | None = None
 
 
-# Without slots, because Playwright leaves its wrappers on whoever handles its events.
-@dataclass
-class AppearanceRecord:
+# With a dict, because Playwright leaves its wrappers on whoever handles its events.
+class AppearanceRecord(Struct, dict=True):
     """A listener to all pages of a context, and the growing list of what appeared on them.
 
     It costs the pages some time, so it is only started for cases that ask what appeared.

@@ -4,10 +4,10 @@ import html
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from urllib.parse import urldefrag, urlsplit
 
+from msgspec import Struct, field
 from playwright.sync_api import Browser, Error, Frame, JSHandle, Page, Route
 
 from pytest_autoweb.base.errors import BrowserError, first_line
@@ -60,8 +60,7 @@ _EMPTY_BOX = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class CopiedDocument:
+class CopiedDocument(Struct, frozen=True):
     """A document as `js/dom_copy.js` describes it."""
 
     tokens: Sequence[Any]
@@ -158,8 +157,7 @@ class _Open(NamedTuple):
     """Number of its namespace: 0 for HTML."""
 
 
-@dataclass(slots=True)
-class _Writer:
+class _Writer(Struct):
     frames: Mapping[int, str]
     redact: Callable[[str], str]
     rules: Sequence[str]

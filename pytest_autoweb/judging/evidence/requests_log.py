@@ -4,11 +4,12 @@ import asyncio
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, overload
 
 import greenlet  # type: ignore[import-untyped]
+from msgspec import Struct, field
+from msgspec.structs import replace
 from playwright.sync_api import BrowserContext, Request, Response
 
 from pytest_autoweb.base.redaction import REDACTED, is_sensitive
@@ -51,8 +52,7 @@ def run_after_event(work: Callable[[], None]) -> None:
     loop.call_soon(lambda: greenlet.greenlet(work).switch())
 
 
-@dataclass(frozen=True, slots=True)
-class WireEntry:
+class WireEntry(Struct, frozen=True):
     """One request and its answer.
 
     URL and bodies are kept as sent, so that checks can compare them; code that lets them leave the

@@ -1,9 +1,10 @@
 """The record of what an attempt writes, to requests and to the databases that its case names."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from pytest_autoweb.base import waiting
 from pytest_autoweb.base.redaction import is_sensitive_field
@@ -18,8 +19,7 @@ from pytest_autoweb.judging.evidence.requests_log import WireEntry
 from pytest_autoweb.judging.evidence.written import MOST_WRITES, Write, requests_written
 
 
-@dataclass(slots=True)
-class WriteRecord:
+class WriteRecord(Struct):
     """What an attempt has written so far, beyond what its entry page had done by itself."""
 
     wanted: bool

@@ -1,9 +1,10 @@
 """What a gate is, and everything that it may base its decision on."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from pytest_autoweb.report.gates.gate_policy import GatePolicy
 from pytest_autoweb.results.analysis.cell_numbers import CellSummary, RunRows
@@ -25,8 +26,7 @@ class Spending(NamedTuple):
     """Calls that were not made because of the cap."""
 
 
-@dataclass(frozen=True)
-class GateContext:
+class GateContext(Struct, frozen=True, dict=True):
     """Everything that a gate may base its decision on; immutable."""
 
     run: RunRows
@@ -78,8 +78,7 @@ class GateContext:
         return () if self.baseline is None else tuple(compare_runs(self.baseline, self.compared))
 
 
-@dataclass(frozen=True, slots=True)
-class Gate:
+class Gate(Struct, frozen=True):
     """One rule that a run has to satisfy.
 
     `evaluate` returns a result for each decision, such as one for each model, and nothing where

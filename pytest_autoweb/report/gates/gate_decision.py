@@ -5,8 +5,9 @@ decides its gates at its end, and `autoweb run gate` decides them for a finished
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from pytest_autoweb.base.errors import RunNotFound
 from pytest_autoweb.report.foreign_text import one_line
@@ -80,8 +81,7 @@ def _results(gate: Gate, context: GateContext) -> tuple[GateResult, ...]:
     return results
 
 
-@dataclass(frozen=True, slots=True)
-class GateInputs:
+class GateInputs(Struct, frozen=True):
     """The gates' policy and the baseline of a run.
 
     They are read before the run starts, so that an invalid flag fails before the run costs money.
@@ -96,8 +96,7 @@ class GateInputs:
     """Sentences about files that could not be read."""
 
 
-@dataclass(frozen=True, slots=True)
-class GateDecision:
+class GateDecision(Struct, frozen=True):
     """The rows of a run and the results of its gates."""
 
     rows: RunRows

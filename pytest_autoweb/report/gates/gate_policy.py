@@ -1,8 +1,9 @@
 """What a run has to satisfy, as flags and groups of cases say."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal, Protocol, get_args
+
+from msgspec import Struct, field
 
 from pytest_autoweb.base.errors import SettingsError, near_miss
 from pytest_autoweb.base.values.flag_texts import LeastRate
@@ -31,8 +32,7 @@ class Pinnable(GroupMember, Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class GatePolicy:
+class GatePolicy(Struct, frozen=True):
     """The requirements on a run."""
 
     min_pass_rate: float | None = None

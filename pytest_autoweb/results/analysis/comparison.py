@@ -1,12 +1,13 @@
 """Comparison of two sides on the same cases, and the claims it supports; pure."""
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
 from math import ceil
 from typing import Literal
+
+from msgspec import Struct
 
 from pytest_autoweb.results.analysis.cell_numbers import CaseKey, CellSummary, RunRows
 from pytest_autoweb.results.analysis.chance import passed_by_chance
@@ -223,8 +224,7 @@ class Comparison(Record):
     """Sentences with what a reader must know to judge the comparison."""
 
 
-@dataclass(frozen=True)
-class _Contest:
+class _Contest(Struct, frozen=True, dict=True):
     """Two sides with the cases on which they are compared."""
 
     kind: ComparisonKind

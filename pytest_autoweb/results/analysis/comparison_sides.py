@@ -1,11 +1,12 @@
 """The numbers of each side of a comparison, and the change between the two."""
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import fsum
 from statistics import fmean
+
+from msgspec import Struct
 
 from pytest_autoweb.results.analysis.cell_numbers import (
     CaseKey,
@@ -72,8 +73,7 @@ class Side(Record):
     """The median over the compared cases of these times, with its interval; None without cases."""
 
 
-@dataclass(frozen=True)
-class Half:
+class Half(Struct, frozen=True, dict=True):
     """One side before it is compared with any number of others."""
 
     label: str

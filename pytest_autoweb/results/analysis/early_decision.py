@@ -10,10 +10,11 @@ everything that was begun before it has ended, whatever ended first.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import combinations
 from typing import NamedTuple, Self
+
+from msgspec import Struct, field
 
 from pytest_autoweb.results.analysis.cell_numbers import CaseKey, CellSummary
 from pytest_autoweb.results.analysis.controls import (
@@ -90,8 +91,7 @@ def _proof(entry: Entry) -> tuple[CaseKey, str, int]:
     return entry.case, entry.change, entry.trial[0]
 
 
-@dataclass
-class _Tally:
+class _Tally(Struct):
     """What is counted of two models; differences are those of the second minus the first."""
 
     pairs: int = 0

@@ -6,9 +6,10 @@ often.
 """
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
+
+from msgspec import Struct
 
 from pytest_autoweb.results.analysis.cell_numbers import CaseKey, CellSummary
 from pytest_autoweb.results.analysis.counted_outcomes import GRADED
@@ -58,8 +59,7 @@ class LeftOut(Record):
     """The reason in words."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(Struct, frozen=True):
     """A case with the graded cells of both sides, by capture mode and repeat."""
 
     key: CaseKey
@@ -69,8 +69,7 @@ class Pair:
     """The checksums that differ between the sides."""
 
 
-@dataclass(frozen=True, slots=True)
-class PairingRules:
+class PairingRules(Struct, frozen=True):
     """The rules for which cells may be compared."""
 
     doubtful: Collection[CaseKey] = ()

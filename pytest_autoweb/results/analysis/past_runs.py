@@ -4,9 +4,9 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
+from msgspec import Struct
 from pydantic import Field
 
 from pytest_autoweb.results.analysis.cell_numbers import (
@@ -166,8 +166,7 @@ def history_of(runs: Sequence[RunRows], current: RunRows) -> History:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Record:
+class _Record(Struct, frozen=True):
     """A case on a model in a capture mode, under the checksums it has now."""
 
     place: Place

@@ -1,10 +1,11 @@
 """A saved run for Python: its cells as values, and as rows for tables and data frames."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from pytest_autoweb.base.errors import AutowebError, SettingsError
 from pytest_autoweb.results.records import Attempt, CellResult, RunInfo, Usage
@@ -13,8 +14,7 @@ from pytest_autoweb.results.runs.run_folder import read_run, refuse_other_folder
 Table = Literal["cells", "attempts", "checks"]
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """A saved run."""
 
     folder: Path

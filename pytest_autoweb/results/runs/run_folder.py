@@ -6,11 +6,11 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
+from msgspec import Struct
 from pydantic import BaseModel, ValidationError
 
 from pytest_autoweb.base.errors import SettingsError
@@ -50,8 +50,7 @@ Take = Callable[[CellResult], CellResult]
 """Receives each cell as it is read, and returns the part to keep."""
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedRun:
+class RecordedRun(Struct, frozen=True):
     """A run as it was read from its folder."""
 
     folder: Path

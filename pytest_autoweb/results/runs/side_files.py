@@ -4,11 +4,11 @@ Baseline, history, agreement of judges, decisions of gates, a later rejudging, w
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Literal, TypeVar
 
+from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from pytest_autoweb.results.analysis.cell_numbers import RunRows
@@ -97,8 +97,7 @@ GATES_FILE = "gates.json"
 Content = TypeVar("Content")
 
 
-@dataclass(frozen=True, slots=True)
-class SideFiles:
+class SideFiles(Struct, frozen=True):
     """The contents of the files that were found."""
 
     baseline: RunRows | None = None

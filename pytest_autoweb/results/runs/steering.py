@@ -9,11 +9,11 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, Protocol
 
+from msgspec import Struct, field
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as checked_dataclass
 
@@ -114,8 +114,7 @@ def _read(content: bytes) -> Iterator[Order]:
             continue
 
 
-@dataclass(frozen=True, slots=True)
-class Course:
+class Course(Struct, frozen=True):
     """What the orders to a session add up to."""
 
     pause: Order | None = None

@@ -6,9 +6,10 @@ is lost, to another.
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+
+from msgspec import Struct
 
 from pytest_autoweb.results.records import PlannedCell
 from pytest_autoweb.results.runs.further_runs import next_folder, note_lost, note_run
@@ -19,8 +20,7 @@ _MOST_LOST = 3
 """How many workers may be lost with an order before it counts as the cause of the loss."""
 
 
-@dataclass
-class _Taken:
+class _Taken(Struct):
     """An order that a worker has been given."""
 
     order: Order

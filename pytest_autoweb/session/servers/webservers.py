@@ -11,7 +11,6 @@ import socket
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
 from tempfile import mkdtemp
@@ -21,6 +20,7 @@ from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_ope
 
 import psutil
 from filelock import FileLock
+from msgspec import Struct
 
 from pytest_autoweb.base import waiting
 from pytest_autoweb.base.errors import WebServerError
@@ -62,8 +62,7 @@ class PortTaken(Exception):
     """Raised if another process took the port between its choice and the server's bind."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunningServer:
+class RunningServer(Struct, frozen=True):
     """A web server that was started."""
 
     folder: Path
@@ -73,8 +72,7 @@ class RunningServer:
         return is_supervised(self.folder)
 
 
-@dataclass(frozen=True, slots=True)
-class Placeholders:
+class Placeholders(Struct, frozen=True):
     """The values of `{port}`, `{data}`, `{python}` and `{mail_port}` for one start."""
 
     port: int

@@ -7,9 +7,10 @@ its element elsewhere on the page.
 import ast
 import textwrap
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from pytest_autoweb.base.python_source import NOT_PYTHON, read_python
 from pytest_autoweb.browser.egress.request_policy import Origin, parse_origin
@@ -70,8 +71,7 @@ class ActionBlock(NamedTuple):
     body: tuple[ast.stmt, ...]
 
 
-@dataclass(frozen=True)
-class PlainTest:
+class PlainTest(Struct, frozen=True, dict=True):
     r"""One test of a file, and its replaceable blocks.
 
     Args:

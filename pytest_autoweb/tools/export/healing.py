@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
+
+from msgspec import Struct
 
 from pytest_autoweb.agents.codegen.generate import extract_code
 from pytest_autoweb.base.errors import ModelError
@@ -51,8 +52,7 @@ class Repair(NamedTuple):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Healer:
+class Healer(Struct, frozen=True):
     """Repairs a file's tests.
 
     Args:

@@ -4,8 +4,9 @@ import ast
 import copy
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeGuard
+
+from msgspec import Struct, field
 
 from pytest_autoweb.agents.attempt.script_blocks import split_blocks
 from pytest_autoweb.base.python_source import read_python
@@ -33,8 +34,7 @@ def literal(text: str) -> str:
     return f'"{shown[1:-1]}"' if shown.startswith("'") and '"' not in text else shown
 
 
-@dataclass(frozen=True, slots=True)
-class RuntimeTexts:
+class RuntimeTexts(Struct, frozen=True):
     """Texts known only when a test runs, and the names that represent them in it.
 
     Args:
@@ -93,8 +93,7 @@ class Step(NamedTuple):
     """Indexes of lines that must not be indented, because they belong to a text."""
 
 
-@dataclass(slots=True)
-class PlainCode:
+class PlainCode(Struct):
     """An attempt's translated code."""
 
     steps: list[Step] = field(default_factory=list)

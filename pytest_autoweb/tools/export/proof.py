@@ -12,11 +12,11 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 from xml.etree import ElementTree
 
+from msgspec import Struct, field
 from playwright.sync_api import sync_playwright
 
 from pytest_autoweb.base.errors import AutowebError
@@ -70,8 +70,7 @@ _SAID = {"failed": FAILED, "error": "it could not be set up", "skipped": "it was
 _NTH = {1: "first", 2: "second", 3: "third"}
 
 
-@dataclass(frozen=True, slots=True)
-class TestRun:
+class TestRun(Struct, frozen=True):
     """The outcomes of one session's tests."""
 
     outcomes: Mapping[str, TestOutcome]
@@ -92,8 +91,7 @@ class DraftRun(NamedTuple):
     """By test name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Prover:
+class Prover(Struct, frozen=True):
     """Runs drafts of a file next to its final location.
 
     Args:

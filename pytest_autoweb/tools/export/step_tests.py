@@ -6,9 +6,10 @@ The rest of the file stays as it is.
 import ast
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from pytest_autoweb.base.python_source import read_python
 from pytest_autoweb.results.records import CellResult
@@ -38,8 +39,7 @@ class _Edit(NamedTuple):
     lines: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class StepTest:
+class StepTest(Struct, frozen=True):
     """A test whose calls of `autoweb_step` have plain lines instead."""
 
     name: str

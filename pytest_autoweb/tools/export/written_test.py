@@ -5,7 +5,6 @@ import os
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,6 +12,8 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pytest_autoweb.base.installation import asset_dir
 from pytest_autoweb.base.mails import CODE, HIDDEN, HREF, LINK, TAG, YEAR
@@ -128,8 +129,7 @@ class Source(NamedTuple):
         return self.cell.attempts[-1]
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenTest:
+class WrittenTest(Struct, frozen=True):
     """One test, ready to be inserted into the file."""
 
     name: str

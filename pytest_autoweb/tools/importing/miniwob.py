@@ -5,13 +5,13 @@ import re
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 from urllib.parse import unquote, urlsplit
 
 import yaml
+from msgspec import Struct
 from playwright.sync_api import Browser, Error, Page, Route
 
 from pytest_autoweb.base.errors import BrowserError, SettingsError, first_line, nearest
@@ -67,8 +67,7 @@ _CASE = """\
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Wording:
+class Wording(Struct, frozen=True):
     """The differences between files of MiniWoB cases, besides their tasks."""
 
     about: str

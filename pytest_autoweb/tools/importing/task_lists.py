@@ -3,10 +3,11 @@
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.tools.importing.written_cases import (
@@ -47,8 +48,7 @@ class ListedTask(NamedTuple):
     """Whether it can be done; for some tasks the correct reply is that it cannot."""
 
 
-@dataclass(frozen=True, slots=True)
-class FieldMap:
+class FieldMap(Struct, frozen=True):
     """The names of a task's parts; dots lead into nested objects."""
 
     paths: Mapping[str, tuple[str, ...]]

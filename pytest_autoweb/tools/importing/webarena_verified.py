@@ -12,7 +12,6 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
@@ -20,6 +19,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
 from typing import Any, NamedTuple
+
+from msgspec.structs import replace
 
 from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.judging.checks.delegated_checks import CheckContext, CheckVerdict

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.report.foreign_text import clean_lines
@@ -15,8 +16,7 @@ LIST_ITEMS = 100
 """The most items of one list in an answer."""
 
 
-@dataclass(frozen=True, slots=True)
-class ServerLimits:
+class ServerLimits(Struct, frozen=True):
     """What the person who starts the server allows.
 
     Args:

@@ -10,7 +10,6 @@ import os
 import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
 from importlib import metadata
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
+from msgspec import Struct, field
 from pydantic import Field
 
 from pytest_autoweb.base.errors import SettingsError, WebServerError
@@ -238,8 +238,7 @@ def _found(name: str, folders: list[Path]) -> Iterator[Path]:
                 return
 
 
-@dataclass(frozen=True, slots=True)
-class PackingRules:
+class PackingRules(Struct, frozen=True):
     """The author's rules for the benchmark's files."""
 
     root: Path
@@ -254,8 +253,7 @@ class PackingRules:
     """Descriptions of other requirements."""
 
 
-@dataclass(slots=True)
-class CollectedFiles:
+class CollectedFiles(Struct):
     """The content of a benchmark, before it is written."""
 
     rules: PackingRules

@@ -8,10 +8,11 @@ import json
 import re
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from pytest_autoweb import __version__
 from pytest_autoweb.base.errors import SettingsError
@@ -48,8 +49,7 @@ _SPENT: dict[Ground, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class NoTask:
+class NoTask(Struct, frozen=True):
     """A case that is no task."""
 
     case: str

@@ -2,11 +2,11 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
 from typing import Literal
 
+from msgspec import Struct
 from pydantic import Field
 
 from pytest_autoweb.report.summary import ModelSummary, Summary, summarise
@@ -191,8 +191,7 @@ class Leaderboard(Record):
     """All cells of all runs, controls included."""
 
 
-@dataclass(frozen=True, slots=True)
-class NamedRun:
+class NamedRun(Struct, frozen=True):
     """A run with the name under which it is published."""
 
     name: str

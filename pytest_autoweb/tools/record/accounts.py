@@ -3,7 +3,8 @@
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.base.one_time_codes import OneTimeCode
@@ -12,8 +13,7 @@ from pytest_autoweb.tools.record.oracle import TYPING, Act
 _MOST_CODES = 2_000
 
 
-@dataclass(frozen=True, slots=True)
-class Accounts:
+class Accounts(Struct, frozen=True):
     """The accounts of a person, each in an environment variable and by the name of a secret."""
 
     variables: Mapping[str, str]

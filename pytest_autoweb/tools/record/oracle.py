@@ -4,9 +4,10 @@ import ast
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any, NamedTuple
+
+from msgspec import Struct
 
 from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.base.python_source import NOT_PYTHON, read_python
@@ -47,8 +48,7 @@ class Act(NamedTuple):
         return self.code.replace(self.call, f"{self.receiver}.{method or self.method}({arguments})")
 
 
-@dataclass(frozen=True, slots=True)
-class Oracle:
+class Oracle(Struct, frozen=True):
     """A script in the step language, with everything a case needs to run it."""
 
     code: str

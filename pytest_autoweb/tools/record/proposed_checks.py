@@ -4,11 +4,11 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
+from msgspec import Struct
 from playwright.sync_api import Browser
 
 from pytest_autoweb.base.whole_characters import read_json
@@ -39,8 +39,7 @@ class Proposal(NamedTuple):
     """Whether it reflects the task's effect rather than incidental text."""
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(Struct, frozen=True):
     """The evidence of one play."""
 
     url: str

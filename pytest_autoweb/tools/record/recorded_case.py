@@ -1,15 +1,16 @@
 """The case file that is made from a recording."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from pytest_autoweb.cases.source import LINKED, MAILED
 from pytest_autoweb.tools.record.oracle import in_case, in_json, in_template, visible
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedCase:
+class RecordedCase(Struct, frozen=True):
     """A case to be written; its texts come from a person or a page and are not yet escaped."""
 
     id: str

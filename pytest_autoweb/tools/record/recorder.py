@@ -14,12 +14,12 @@ import sys
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from secrets import token_urlsafe
 from textwrap import dedent
 from types import FrameType
 from typing import Any
 
+from msgspec import Struct, field
 from playwright.sync_api import BrowserContext, Dialog, Error, Request, sync_playwright
 
 from pytest_autoweb.base.errors import BrowserError, SettingsError, first_line
@@ -43,8 +43,7 @@ CODEGEN = "playwright codegen --target python -o recorded.py URL"
 """The public way to record, whose script `--from` reads."""
 
 
-@dataclass(slots=True)
-class RecordedWork:
+class RecordedWork(Struct):
     """A person's work so far."""
 
     code: list[str] = field(default_factory=list)
@@ -122,8 +121,7 @@ class _Listener:
             self.action_updated(_page, _data, code)
 
 
-@dataclass(frozen=True, slots=True)
-class RecordOrder:
+class RecordOrder(Struct, frozen=True):
     """What to record, and how."""
 
     url: str

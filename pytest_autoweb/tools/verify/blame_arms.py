@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from msgspec import Struct
 
 from pytest_autoweb.agents.outside.adapters import ADAPTERS
 from pytest_autoweb.base.errors import SettingsError
@@ -50,8 +51,7 @@ class Missing(NamedTuple):
     """The ids of the cases."""
 
 
-@dataclass(frozen=True)
-class ArmsOrder:
+class ArmsOrder(Struct, frozen=True, dict=True):
     """What the arms are to tell apart, and where.
 
     Args:
@@ -144,8 +144,7 @@ class ArmsOrder:
         return place
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedArm:
+class PlannedArm(Struct, frozen=True):
     """One arm: what it runs, and what it lacks."""
 
     name: ArmName

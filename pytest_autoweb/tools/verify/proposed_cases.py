@@ -7,13 +7,14 @@ page and some pages behind its links.
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 from urllib.parse import urljoin
 
 import yaml
+from msgspec import Struct, field
+from msgspec.structs import replace
 from playwright.sync_api import Error, Page
 
 from pytest_autoweb.base.documents.readers import Unreadable, read_yaml
@@ -142,8 +143,7 @@ def _further(page: Page, entry: str) -> Iterator[str]:
             yield plain
 
 
-@dataclass(frozen=True, slots=True)
-class ProposedCase:
+class ProposedCase(Struct, frozen=True):
     """A case as a model wrote it."""
 
     id: str
@@ -153,8 +153,7 @@ class ProposedCase:
     """Why it cannot be proven; empty if it can."""
 
 
-@dataclass(frozen=True, slots=True)
-class CaseFileForm:
+class CaseFileForm(Struct, frozen=True):
     """The format of a site's case files.
 
     Args:
@@ -260,8 +259,7 @@ def check_with_loader(case: ProposedCase, form: CaseFileForm, file: Path) -> Pro
     return case
 
 
-@dataclass(slots=True)
-class Proposer:
+class Proposer(Struct):
     """Asks a model for cases.
 
     Args:

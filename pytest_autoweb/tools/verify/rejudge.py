@@ -3,10 +3,10 @@
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from msgspec import Struct
 from playwright.sync_api import Browser
 
 from pytest_autoweb.agents.attempt.tools import change
@@ -26,8 +26,7 @@ from pytest_autoweb.results.runs.inert_copies import stored_file
 MISSING = "this run kept no {what}"
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
+class Stored(Struct, frozen=True):
     """The stored evidence; None marks a part that was not kept or cannot be read."""
 
     page: str | None
@@ -121,8 +120,7 @@ _SHOWN = ("page", "address", "opinion")
 _HIDDEN = "<hidden>"
 
 
-@dataclass(frozen=True, slots=True)
-class CurrentCheck:
+class CurrentCheck(Struct, frozen=True):
     """A check as it is in the case file now, which may differ from the one that was judged."""
 
     index: int
@@ -130,8 +128,7 @@ class CurrentCheck:
     checksum: str
 
 
-@dataclass(frozen=True, slots=True)
-class RejudgeTools:
+class RejudgeTools(Struct, frozen=True):
     """The browser, the judge and the settings for judging again."""
 
     browser: Callable[[], Browser]

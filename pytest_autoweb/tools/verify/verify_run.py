@@ -6,10 +6,10 @@ Only `judge` checks need model calls, to models that the user names.
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from msgspec import Struct
 from playwright.sync_api import Browser, Error, sync_playwright
 
 from pytest_autoweb.base.errors import BrowserError, SettingsError, first_line
@@ -105,8 +105,7 @@ class Verification(Record):
         return tuple(cell for cell in self.cells if cell.before != cell.after)
 
 
-@dataclass(frozen=True, slots=True)
-class RejudgeOrder:
+class RejudgeOrder(Struct, frozen=True):
     """The run to judge again, and how to do it."""
 
     run_folder: Path

@@ -1,11 +1,11 @@
 """What the result of a cell rests on: what changes it, and what may change without a new run."""
 
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from msgspec.structs import replace
 
 from pytest_autoweb.browser.traffic.traffic_rules import TrafficRules
 from pytest_autoweb.cell.cell_inputs import Cell

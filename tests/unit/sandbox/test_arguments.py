@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from msgspec.structs import replace
 
 from pytest_autoweb.base.redaction import Redactor
 from pytest_autoweb.sandbox import cell_files, page_addresses, size_limits, typed_secrets

@@ -3,9 +3,10 @@
 import hashlib
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
+
+from msgspec import Struct
 
 from pytest_autoweb.base.errors import SettingsError, nearest
 from pytest_autoweb.tools.importing.infinity.app_server import PAGE
@@ -24,8 +25,7 @@ _SOLUTIONS: dict[Suite, tuple[str, ...]] = {
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(Struct, frozen=True):
     """One task of the board, as it stands in the list of its application."""
 
     app: str
@@ -49,8 +49,7 @@ class Task:
         return checksum(self.verifier)
 
 
-@dataclass(frozen=True, slots=True)
-class App:
+class App(Struct, frozen=True):
     """One application: a page with its scripts, and its tasks."""
 
     name: str

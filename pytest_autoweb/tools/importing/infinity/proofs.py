@@ -7,12 +7,12 @@ where an attempt for each task would take hours.
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Thread
 from time import monotonic
 
+from msgspec import Struct
 from playwright.sync_api import Browser, Error
 
 from pytest_autoweb.base.errors import BrowserError, first_line
@@ -26,8 +26,7 @@ _REPORT_S = 15.0
 _SECONDS = 120.0
 
 
-@dataclass(frozen=True, slots=True)
-class Proof:
+class Proof(Struct, frozen=True):
     """What the controls say of one task."""
 
     task: Task

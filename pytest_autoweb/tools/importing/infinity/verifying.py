@@ -9,9 +9,10 @@ import json
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from pytest_autoweb.base.errors import AutowebError
 from pytest_autoweb.base.installation import asset_dir
@@ -21,16 +22,14 @@ State = Mapping[str, Any]
 """What a page reports of its application, as a JSON object."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ruling:
+class Ruling(Struct, frozen=True):
     """What a verifier says of one state."""
 
     passed: bool
     words: str
 
 
-@dataclass(frozen=True, slots=True)
-class Solution:
+class Solution(Struct, frozen=True):
     """What the board's solution of a task makes of a state, and what the verifier says of that."""
 
     state: State
@@ -41,8 +40,7 @@ class VerifierHangs(AutowebError):
     """Raised when verifiers do not end in time."""
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(Struct, frozen=True):
     """What is said of a task: of a state, and of what the board's own solution makes of it."""
 
     ruling: Ruling

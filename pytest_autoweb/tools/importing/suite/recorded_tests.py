@@ -7,11 +7,12 @@ import tempfile
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from multiprocessing.connection import Listener
 from pathlib import Path
 from secrets import token_bytes
 from typing import Any, NamedTuple
+
+from msgspec import Struct
 
 from pytest_autoweb.base.errors import AutowebError, BrowserError
 from pytest_autoweb.base.installation import asset_dir
@@ -50,8 +51,7 @@ class TypedSecret(NamedTuple):
     """The environment variable that holds it; empty if there is none."""
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedTest:
+class RecordedTest(Struct, frozen=True):
     """One test as it was run."""
 
     nodeid: str

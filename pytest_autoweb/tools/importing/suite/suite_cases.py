@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from msgspec import Struct, field
+from msgspec.structs import replace
 from pydantic import ValidationError
 
 from pytest_autoweb.base.errors import SettingsError
@@ -39,8 +40,7 @@ class NotImportable(Exception):
     """Raised for a test that cannot become a case; the message says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class SuiteCase:
+class SuiteCase(Struct, frozen=True):
     """A test that may become a case."""
 
     test: RecordedTest
@@ -76,8 +76,7 @@ class SuiteCase:
         return replace(self, checks=kept, left_out=(*self.left_out, *lost))
 
 
-@dataclass(slots=True)
-class SuiteSecrets:
+class SuiteSecrets(Struct):
     """The secrets of all tests: each value has one name and one variable.
 
     Args:

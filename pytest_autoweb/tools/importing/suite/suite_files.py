@@ -4,10 +4,11 @@ import os
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
+
+from msgspec import Struct, field
 
 from pytest_autoweb.base.installation import asset_dir
 from pytest_autoweb.tools.importing.suite.held import FOLDER, PROGRAM
@@ -55,8 +56,7 @@ class SuiteSite(NamedTuple):
         return "; if the site keeps what plays did, let --command give it the folder {data} for it"
 
 
-@dataclass(frozen=True, slots=True)
-class SuiteFiles:
+class SuiteFiles(Struct, frozen=True):
     """Writes candidates as case files.
 
     Args:

@@ -1,10 +1,10 @@
 """Why two texts match or not, at the borders of each rule; and what is recorded of a choice."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from pytest_autoweb.agents.choice.expected_text import (
     compare,

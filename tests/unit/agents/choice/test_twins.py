@@ -1,11 +1,11 @@
 """Elements that read alike: what stands near decides, and without it nothing is performed."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from pytest_autoweb.agents.choice.disambiguate import ambiguous, nearest, resolve_apart
 from pytest_autoweb.agents.choice.verify_choice import Choice

@@ -1,13 +1,13 @@
 import ast
 import json
 import re
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from pytest_autoweb.agents.codegen.refs_dialect import Lines, read_actions, read_lines, refs_grammar
 from pytest_autoweb.browser.page.frames import RefElement

@@ -1,12 +1,12 @@
 """A run is judged beside its baseline and earlier runs, and what was decided is kept in files."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from made_up_rows import cells, run
 from made_up_run import CellKey, cell, run_info
+from msgspec.structs import replace
 
 from pytest_autoweb.base.errors import RunNotFound
 from pytest_autoweb.report.gates.built_in_gates import GATES

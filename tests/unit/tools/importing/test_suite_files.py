@@ -1,10 +1,10 @@
 """What a recorded test becomes before it is proven: limits, advice, reasons to leave it out."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import yaml
+from msgspec.structs import replace
 
 from pytest_autoweb.tools.importing.suite.recorded_tests import (
     RecordedStep,

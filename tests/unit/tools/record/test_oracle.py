@@ -3,13 +3,13 @@
 import ast
 import json
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.cases.loader import load_case_file

@@ -12,10 +12,10 @@ demo-full: ## Set up, run the bundled cases on two controls and four models (min
 	@scripts/setup --demo-full
 	@scripts/demo-full
 
-test: ## Set up, then lint, types, architecture and the suite but for its long tests
+test: ## Set up, then lint, types, architecture and the suite; with LONG=1 also its long tests
 	@scripts/setup --test
 	@scripts/check
-	@scripts/test
+	@scripts/test $(if $(LONG),--all)
 
 test-long: ## Only the long tests: whole journeys of users, kills, a sample of the hostile probes
 	@scripts/test --long

@@ -22,7 +22,6 @@ CONTROLS = {
 }
 
 
-@pytest.mark.long
 def test_controls_run_every_case_and_leave_one_report(
     shared_project: SharedProject, first: Ran
 ) -> None:
@@ -119,7 +118,6 @@ def test_a_step_without_code_fails_and_blocks_the_later_ones(first: Ran) -> None
         ("second", "步骤: 2, 出错信息: 未找到步骤代码 (no code for this step)"),
     ],
 )
-@pytest.mark.long
 def test_error_lines_are_in_the_chosen_language_and_prompts_in_english(
     first: Ran, second: Ran, session: str, line: str
 ) -> None:

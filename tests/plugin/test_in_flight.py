@@ -7,11 +7,12 @@ import pytest
 from made_up_run import assert_all_time_is_in_stages
 from shop_project import SharedProject
 
+pytestmark = pytest.mark.long
+
 COUNT = 6
 SECRET = "k9-Wombat-71"
 
 
-@pytest.mark.long
 def test_cells_in_flight_end_as_they_would_alone(
     shared: SharedProject, ran: pytest.RunResult
 ) -> None:
@@ -57,7 +58,6 @@ def test_no_cell_finds_what_is_another_ones(shared: SharedProject, ran: pytest.R
     assert SECRET not in ran.stdout.str() + ran.stderr.str()
 
 
-@pytest.mark.long
 def test_workers_have_cells_in_flight_too(project: pytest.Pytester) -> None:
     shop = furnished(SharedProject.at(project.path), COUNT)
 
@@ -71,7 +71,6 @@ def test_workers_have_cells_in_flight_too(project: pytest.Pytester) -> None:
     assert "Traceback" not in ran.stdout.str() + ran.stderr.str()
 
 
-@pytest.mark.long
 def test_ctrl_c_ends_all_that_is_in_flight_and_keeps_what_had_ended(
     project: pytest.Pytester,
 ) -> None:
@@ -91,7 +90,6 @@ def test_ctrl_c_ends_all_that_is_in_flight_and_keeps_what_had_ended(
     assert "never retrieved" not in ran.stderr.str()
 
 
-@pytest.mark.long
 def test_what_was_begun_ahead_of_the_first_failure_counts_as_never_begun(
     project: pytest.Pytester,
 ) -> None:

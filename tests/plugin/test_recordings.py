@@ -66,7 +66,6 @@ def cell(project: SharedProject, case_id: str) -> dict[str, Any]:
     return only
 
 
-@pytest.mark.long
 def test_each_attempt_has_its_trace_and_video_in_the_cells_folder(recorded: SharedProject) -> None:
     found = cell(recorded, "login")
     assert len(found["attempts"]) == 2

@@ -48,16 +48,14 @@ def pytest_autoweb_client(spec):
 """
 
 
-@pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("stress")
-    SharedProject.at(path)
-    copy(PROGRAM, path / "app.py")
-    (path / "tox.ini").write_text(INI)
-    (path / "cases.yaml").write_text(CASES)
-    (path / "conftest.py").write_text(CONFTEST)
-    autoweb(path, "prove", "--quick", "cases.yaml")
-    return path
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    SharedProject.at(tmp_path)
+    copy(PROGRAM, tmp_path / "app.py")
+    (tmp_path / "tox.ini").write_text(INI)
+    (tmp_path / "cases.yaml").write_text(CASES)
+    (tmp_path / "conftest.py").write_text(CONFTEST)
+    return tmp_path
 
 
 def autoweb(path: Path, *words: str) -> "subprocess.CompletedProcess[str]":
@@ -67,6 +65,7 @@ def autoweb(path: Path, *words: str) -> "subprocess.CompletedProcess[str]":
 
 @pytest.mark.journeys
 def test_one_table_has_success_robustness_resistance_and_restraint(project: Path) -> None:
+    autoweb(project, "prove", "--quick", "cases.yaml")
     words = ("benchmark", "stress", "cases.yaml", "--models=fake/eager", "--perturb=banner,zoom")
     own = ("--attack=text", "--json", "--", "--autoweb-max-repairs=0")
     done = autoweb(project, *words, *own)

@@ -87,7 +87,7 @@ def in_the_tutorial(command: str) -> str:
     return command + (ONE_CASE if command.startswith("pytest ") else "")
 
 
-@pytest.mark.long
+@pytest.mark.journeys
 def test_what_the_how_to_pages_tell_to_run_runs(tutorial: Path, tmp_path: Path) -> None:
     ready = tmp_path / "ready"
     shutil.copytree(tutorial, ready, ignore=shutil.ignore_patterns("e2e"))

@@ -16,25 +16,10 @@ from shop_project import SCRIPTED, SharedProject, furnish
 import pytest_autoweb.session.cell_hooks  # noqa: F401
 
 HERE = Path(__file__).parent
-FIRST = (
-    "test_behind_login.py",
-    "test_killed.py",
-    "test_heavy.py",
-    "test_judge_labels.py",
-    "test_hostile_page.py",
-    "test_collect.py",
-    "test_skill.py",
-    "test_export.py",
-)
-"""Files of few tests that take long. Begun last, they would be all that runs at the end."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of this folder: each starts pytest itself, bare or with workers.
-
-    Those that take long come first.
-    """
-    items.sort(key=lambda item: item.path.parent != HERE or item.path.name not in FIRST)
+    """Mark the tests of this folder: each starts pytest itself, bare or with workers."""
     for item in items:
         if item.path.is_relative_to(HERE):
             item.add_marker("session")

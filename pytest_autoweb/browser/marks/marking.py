@@ -239,6 +239,10 @@ class Mark(Struct, frozen=True):
         """Return a key that is equal for the same element in a later picture."""
         return (self.frame, self.selectors[:1], self.tag, self.text)
 
+    def __hash__(self) -> int:
+        # Its attributes are a dict, which has no hash.
+        return hash((self.number, self.identity))
+
 
 class MarkedPage(Struct, frozen=True):
     """A marked picture, with locators for its numbers."""

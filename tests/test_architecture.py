@@ -185,7 +185,7 @@ DATACLASSES = {
         "models/spending.py",
         "results/runs/steering.py",
     },
-    "a field is no part of their text": {
+    "their text leaves a field out": {
         "cases/deployment.py",
         "cases/loader.py",
         "judging/checks/delegated_checks.py",

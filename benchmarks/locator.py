@@ -14,7 +14,6 @@ brings the same answer.
 """
 
 import argparse
-import dataclasses
 import json
 import random
 import sys
@@ -25,7 +24,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from msgspec import structs
+from msgspec.structs import replace
 
 sys.path.append(str(Path(__file__).parents[1]))
 
@@ -45,7 +44,7 @@ CONTENDERS = (
     Contender("bayes-95", "bayes", LESS_SURE, echo=True),
     Contender("mute", "bayes", SearchLimits()),
     Contender("mute-95", "bayes", LESS_SURE),
-    Contender("lines-95", "bayes", structs.replace(LESS_SURE, combined_marks=0)),
+    Contender("lines-95", "bayes", replace(LESS_SURE, combined_marks=0)),
     Contender("lines-90", "bayes", SearchLimits(confidence=0.9, combined_marks=0)),
 )
 """`bayes` is what the product does. `95`: a probability of 0.95 is enough. `mute`: the simulated
@@ -58,11 +57,11 @@ NOISES = {
     0.20: ModelNoise(wrong=0.20, slack=8, overlooked=0.05, pick=0.05, noticed=0.8),
 }
 HARDER = {
-    "10 % of numbers wrong too": dataclasses.replace(NOISES[0.10], pick=0.10),
-    "20 % of numbers wrong too": dataclasses.replace(NOISES[0.20], pick=0.20),
-    "5 % of targets always taken for another": dataclasses.replace(NOISES[0.05], fooled=0.05),
-    "10 % of replies unreadable": dataclasses.replace(NOISES[0.05], invalid=0.10),
-    "crossing said within 24 px": dataclasses.replace(NOISES[0.05], slack=24),
+    "10 % of numbers wrong too": replace(NOISES[0.10], pick=0.10),
+    "20 % of numbers wrong too": replace(NOISES[0.20], pick=0.20),
+    "5 % of targets always taken for another": replace(NOISES[0.05], fooled=0.05),
+    "10 % of replies unreadable": replace(NOISES[0.05], invalid=0.10),
+    "crossing said within 24 px": replace(NOISES[0.05], slack=24),
 }
 SIZES = (10, 30, 100, 200, 500)
 BINS = (0.9, 0.95, 0.97, 0.98, 0.99, 1.01)

@@ -2,8 +2,10 @@
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
+
+from msgspec.structs import replace
 
 from benchmarks.simulated_vision import ModelNoise, Oracle
 from pytest_autoweb.agents.locate.candidates import Candidate, Element, Rect, Viewport, gather

@@ -6,7 +6,8 @@ always gets the same answer, as from a model at temperature 0.
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from pytest_autoweb.agents.locate.candidates import Candidate, overlap
 from pytest_autoweb.agents.locate.questions import (
@@ -23,8 +24,7 @@ ABOUT_THERE = 0.3
 """The intersection over union above which a box without a candidate counts as the target's."""
 
 
-@dataclass(frozen=True, slots=True)
-class ModelNoise:
+class ModelNoise(Struct, frozen=True):
     """How often a simulated model errs, as shares from 0 to 1."""
 
     wrong: float = 0.0

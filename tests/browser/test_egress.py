@@ -13,6 +13,7 @@ from urllib.request import ProxyHandler, build_opener
 import pytest
 from cell_launch import cell_args
 from forbidden_server import ForbiddenServer
+from late_pages import wait_until
 from leaks import EXPECTED, leaky_page
 from local_site import Site
 from playwright.sync_api import Browser, Error, Page, Playwright
@@ -70,13 +71,6 @@ def pages_of(browser: Browser) -> Callable[[dict[str, Any]], Page]:
 def open_leaky(page: Page, site: Site, host: str) -> None:
     # Frames that leave before they have loaded may keep the page from ever being loaded.
     page.goto(leaky_page(site, host), wait_until="domcontentloaded")
-
-
-def wait_until(page: Page, holds: Callable[[], bool], seconds: float) -> None:
-    for _ in range(int(seconds * 10)):
-        if holds():
-            return
-        page.wait_for_timeout(100)
 
 
 @pytest.mark.long

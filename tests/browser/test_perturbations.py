@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 import pytest
+from late_pages import wait_until
 from local_site import Site
 from playwright.sync_api import Browser, Page
 
@@ -285,10 +286,7 @@ def test_a_session_ends_once_and_preferences_stay(changed: Changed, site: Site) 
         return sorted(cookie["name"] for cookie in page.context.cookies())
 
     # A busy machine may show the page before its cookies are gone.
-    for _ in range(100):
-        if "sid" not in names():
-            break
-        page.wait_for_timeout(50)
+    wait_until(page, lambda: "sid" not in names(), 5)
     assert names() == ["colour"]
     page.goto(login)
     page.goto(shop)

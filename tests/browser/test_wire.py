@@ -9,6 +9,7 @@ from threading import Thread
 from typing import NamedTuple
 
 import pytest
+from late_pages import wait_until
 from local_site import Site
 from playwright.sync_api import BrowserContext, Error, Page
 
@@ -161,11 +162,7 @@ def test_a_file_is_kept_whether_the_code_waits_for_it_or_not(
     with page.expect_download() as info:
         page.get_by_role("link", name="Get").click()
     info.value.save_as(tmp_path / "own.csv")
-    ends = time.monotonic() + 5
-    while time.monotonic() < ends:
-        if len(downloads) == 2 and not any(file.problem for file in downloads):
-            break
-        page.wait_for_timeout(20)
+    wait_until(page, lambda: len(downloads) == 2 and not any(each.problem for each in downloads), 5)
     kept = read_downloads(downloads_text(downloads, tmp_path, str), tmp_path)
 
     assert [file.name for file in downloads] == ["orders.csv", "orders.csv"]

@@ -125,7 +125,7 @@ def test_pytest_offers_the_flags_from_the_wheel(stranger: Path, tmp_path: Path) 
 
 @pytest.mark.parametrize("kind", ["case", "report"])
 @pytest.mark.long
-def test_the_published_schema_names_what_the_command_prints(kind: str) -> None:
+def test_the_published_schema_says_of_each_field_what_the_command_prints(kind: str) -> None:
     printed = json.loads(
         run(sys.executable, "-m", "pytest_autoweb.cli", "debug", "schema", kind, cwd=ROOT)
     )
@@ -134,7 +134,11 @@ def test_the_published_schema_names_what_the_command_prints(kind: str) -> None:
     assert fields_of(published) == fields_of(printed), "run `make schemas` and commit docs/schema"
 
 
-def fields_of(schema: dict[str, Any]) -> dict[str, set[str]]:
-    """The fields of each type: the wording around them may differ with pydantic's version."""
+def fields_of(schema: dict[str, Any]) -> dict[str, dict[str, str]]:
+    """What is said of the fields of each type; all else may differ with pydantic's version."""
     types = {"": schema, **schema["$defs"]}
-    return {name: set(shape.get("properties", ())) for name, shape in types.items()}
+    return {
+        name: {key: field.get("description", "") for key, field in shape["properties"].items()}
+        for name, shape in types.items()
+        if "properties" in shape
+    }

@@ -97,15 +97,21 @@ class Documented(BaseModel):
     def __get_pydantic_json_schema__(
         cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler, /
     ) -> JsonSchemaValue:
-        """Return pydantic's schema, with the docstrings of the fields as descriptions."""
-        schema = handler(core_schema)
-        properties = handler.resolve_ref_schema(schema).get("properties", {})
-        described = [base for base in cls.__mro__ if issubclass(base, Documented)]
-        for name, text in ChainMap(*map(_attribute_docstrings, described)).items():
-            field = cls.model_fields.get(name)
-            if field and (alias := field.alias or name) in properties:
-                properties[alias].setdefault("description", text)
-        return schema
+        return documented_schema(cls, core_schema, handler)
+
+
+def documented_schema(
+    cls: type[Any], core_schema: CoreSchema, handler: GetJsonSchemaHandler
+) -> JsonSchemaValue:
+    """Return pydantic's schema of a class, with the docstrings of its fields as descriptions."""
+    schema = handler(core_schema)
+    properties = handler.resolve_ref_schema(schema).get("properties", {})
+    described = [base for base in cls.__mro__ if vars(base).get("__pydantic_fields__")]
+    for name, text in ChainMap(*map(_attribute_docstrings, described)).items():
+        field = cls.__pydantic_fields__.get(name)
+        if field and (alias := field.alias or name) in properties:
+            properties[alias].setdefault("description", text)
+    return schema
 
 
 @cache

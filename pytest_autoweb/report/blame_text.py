@@ -7,7 +7,7 @@ from pytest_autoweb.report.foreign_text import one_line
 from pytest_autoweb.report.wording import columns, count_of
 from pytest_autoweb.results.analysis.blaming import ArmName, Blame, CaseWay, Effect
 from pytest_autoweb.results.analysis.comparison import p_text, signed, signed_range
-from pytest_autoweb.results.records import Outcome, Record
+from pytest_autoweb.results.records import OUTCOME_LETTERS, Outcome, Record
 
 COLUMNS = 100
 LISTED = 25
@@ -20,7 +20,6 @@ _SIGNS: Mapping[ArmName, str] = {
     "new": "B",
 }
 _EFFECT_HEAD = ("what changes", "runs", "lost", "gained", "of", "difference (95%)", "p")
-_LETTERS: dict[Outcome, str] = {"passed": "P", "healed": "H", "failed": "F"}
 
 
 class ArmShown(Record):
@@ -135,7 +134,7 @@ def _lost(ways: Sequence[CaseWay], arms: Sequence[ArmShown]) -> Iterator[str]:
 
 
 def _letters(outcomes: Sequence[Outcome]) -> str:
-    return "".join(_LETTERS.get(outcome, "–") for outcome in outcomes) or "–"
+    return "".join(OUTCOME_LETTERS[outcome] for outcome in outcomes) or "–"
 
 
 def _wrapped(text: str) -> list[str]:

@@ -25,15 +25,13 @@ from pytest_autoweb.results.analysis.comparison_sides import Change, Side
 from pytest_autoweb.results.analysis.pairing import LeftOut
 from pytest_autoweb.results.analysis.scores import ScoreDifference
 from pytest_autoweb.results.analysis.served import served_text
-from pytest_autoweb.results.records import Outcome
+from pytest_autoweb.results.records import OUTCOME_LETTERS, Outcome
 
 COLUMNS = 100
 HEAD_COLUMNS = 20
 """Limit on a label in the head of a column."""
 LISTED_CASES = 25
 """Limit on the lines of one list."""
-
-_LETTERS: dict[Outcome, str] = {"passed": "P", "healed": "H", "failed": "F"}
 
 
 def comparison_text(comparisons: Sequence[Comparison]) -> str:
@@ -166,7 +164,7 @@ def _flip(case: CasePair) -> tuple[str, ...]:
 
 
 def _letters(outcomes: Sequence[Outcome]) -> str:
-    letters = "".join(_LETTERS[outcome] for outcome in outcomes)
+    letters = "".join(OUTCOME_LETTERS[outcome] for outcome in outcomes)
     return letters if len(letters) <= 12 else f"{letters[:11]}…"
 
 

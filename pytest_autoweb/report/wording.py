@@ -14,20 +14,8 @@ from pytest_autoweb.results.analysis.price import Median, PriceOfPass
 from pytest_autoweb.results.analysis.robustness import Robustness
 from pytest_autoweb.results.analysis.scores import MeanScore
 from pytest_autoweb.results.analysis.statistics import Interval
-from pytest_autoweb.results.records import BROKEN, Attempt, CellResult, Outcome
+from pytest_autoweb.results.records import BROKEN, OUTCOME_LETTERS, Attempt, CellResult
 from pytest_autoweb.results.runs.side_files import GateResult
-
-_LETTERS: dict[Outcome, str] = {
-    "passed": "P",
-    "healed": "H",
-    "failed": "F",
-    "broken": "B",
-    "ungraded": "U",
-    "skipped": "S",
-    "needs_input": "Q",
-    "off_record": "O",
-}
-
 
 NAMED = 5
 """Limit on the cases named in one line."""
@@ -70,7 +58,7 @@ def flaky_cases(report: Report) -> Iterator[str]:
     several = models_in_modes(report)
     for row in repeats:
         known.add((row.case_path, row.case_id, row.model, row.capture_mode))
-        letters = " ".join(_LETTERS[outcome] for outcome in row.outcomes)
+        letters = " ".join(OUTCOME_LETTERS[outcome] for outcome in row.outcomes)
         mode = f" in {row.capture_mode}" if row.model in several else ""
         yield f"{row.case_id} on {row.model}{mode}: {letters}"
     for case in report.history.flaky if report.history else ():

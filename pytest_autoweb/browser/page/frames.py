@@ -6,7 +6,7 @@ that even a busy page keeps.
 
 import re
 from collections.abc import Callable, Iterator
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
@@ -189,19 +189,22 @@ def call_function(context: Page | Frame, code: str, *, timeout_ms: float) -> Cal
     The code becomes part of the script instead of an argument to `eval`, which a page's content
     security policy may forbid.
     """
-    for form in ("call_expression", "call_statements"):
-        # An expression is tried first; code that is none is run as statements.
-        text = script(form).replace("USER_CODE", code)
-        try:
-            told = _within(context, timeout_ms, partial(context.evaluate, text))
-        except Exception as error:
-            # Errors of the code itself are caught in the page, so this one is a compile error.
-            if form == "call_expression" and "SyntaxError" in str(error):
-                continue
+    # The bracket has a line of its own, since the code may end with a comment.
+    expression, statements = f"({code}\n)", f"async () => {{ {code}\n}}"
+    try:
+        told = _call_given(context, expression, timeout_ms)
+    except Exception as error:
+        # Errors of the code itself are caught in the page, so this one is a compile error.
+        if "SyntaxError" not in str(error):
             raise
-        found = CallResult(**read_json(told))
-        return found._replace(shown=whole_json(found.shown))
-    raise AssertionError("unreachable: the second form returns or raises")
+        told = _call_given(context, statements, timeout_ms)
+    found = CallResult(**read_json(told))
+    return found._replace(shown=whole_json(found.shown))
+
+
+def _call_given(context: Page | Frame, given: str, timeout_ms: float) -> Any:
+    text = script("call_given").replace("USER_CODE", given)
+    return _within(context, timeout_ms, lambda: context.evaluate(text))
 
 
 class ContextWrapper(NamedTuple):

@@ -43,6 +43,7 @@ from pytest_autoweb.results.records.cell import (
 )
 from pytest_autoweb.results.records.record import (
     BROKEN,
+    OUTCOME_LETTERS,
     CaptureModeName,
     Classification,
     Correction,
@@ -71,6 +72,7 @@ __all__ = [
     "BROKEN",
     "CELL_FORMAT",
     "CELL_VERSION",
+    "OUTCOME_LETTERS",
     "ArmRun",
     "Attempt",
     "CaptureModeName",

@@ -3,7 +3,7 @@
 The words include the types of failures, the findings about one, and its corrections.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Annotated, Literal
 
@@ -72,6 +72,18 @@ Outcome = Literal[
 """How a cell ended: `healed` passed only after a repair, `broken` means that infrastructure failed,
 `needs_input` that the plan asked a question that `--autoweb-questions` leaves open, `off_record`
 that it sent a replayed site a request that is not in the recording."""
+
+OUTCOME_LETTERS: Mapping[str, str] = {
+    "passed": "P",
+    "healed": "H",
+    "failed": "F",
+    "broken": "B",
+    "ungraded": "U",
+    "skipped": "S",
+    "needs_input": "Q",
+    "off_record": "O",
+}
+"""How outcomes are told where there is little room."""
 
 NotNeeded = Literal["", "decided", "time", "money", "steered"]
 """Why a cell was left out: by `--autoweb-until`, or because somebody stopped its model or its case

@@ -17,6 +17,8 @@ from msgspec import Struct, field
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as checked_dataclass
 
+from pytest_autoweb.base.specs import documented_schema
+
 STEERING_FILE = "steering.jsonl"
 MOST_BYTES = 1_000_000
 """How much of the file is read. A run may come from anyone; this is some thousand orders."""
@@ -51,6 +53,8 @@ class Order:
     """When it was given, with its time zone."""
     by: str = Field(default="autoweb run ctl", max_length=100)
     """What gave it: a command or a page, not a person."""
+
+    __get_pydantic_json_schema__ = classmethod(documented_schema)
 
     def __post_init__(self) -> None:
         if self.at.tzinfo is None:

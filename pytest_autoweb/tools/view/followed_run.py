@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 from pytest_autoweb.report.foreign_text import one_line
 from pytest_autoweb.results.analysis.controls import must_fail
-from pytest_autoweb.results.records import PlannedCell
+from pytest_autoweb.results.records import OUTCOME_LETTERS, PlannedCell
 from pytest_autoweb.results.runs.live_session import death_told
 from pytest_autoweb.results.runs.progress_file import Event, ProgressReader
 from pytest_autoweb.results.runs.run_folder import KILLED, NOT_RUN, read_manifest
@@ -19,17 +19,6 @@ from pytest_autoweb.results.runs.saving import CELL_FILE, MANIFEST_FILE, RUN_FIL
 from pytest_autoweb.results.runs.watched import SO_FAR_FILE, SoFar
 from pytest_autoweb.tools.view.seen_orders import SeenOrders
 
-LETTERS = {
-    "passed": "P",
-    "healed": "H",
-    "failed": "F",
-    "broken": "B",
-    "ungraded": "U",
-    "skipped": "S",
-    "needs_input": "Q",
-    "off_record": "O",
-}
-"""How the page is told each outcome."""
 LEFT, GOING = ".", "g"
 _GOOD = frozenset({"passed", "healed"})
 _QUIET_ENDS = frozenset({*_GOOD, "skipped"})
@@ -105,7 +94,7 @@ class FollowedRun:
         self.states: list[str] = []
         self.going: dict[int, GoingCell] = {}
         self._again: dict[int, GoingCell] = {}
-        self._counts = dict.fromkeys((LEFT, GOING, *LETTERS.values()), 0)
+        self._counts = dict.fromkeys((LEFT, GOING, *OUTCOME_LETTERS.values()), 0)
         self._changed: list[int] = []
         self.losses: list[tuple[int, str]] = []
         self._lost: list[int] = []
@@ -264,7 +253,7 @@ class FollowedRun:
             self._changed.append(place)
 
     def _end(self, place: int, outcome: str, reason: str | None = None) -> None:
-        self._set(place, LETTERS.get(outcome, "B"))
+        self._set(place, OUTCOME_LETTERS.get(outcome, "B"))
         if outcome in _QUIET_ENDS or must_fail(self._models[place]):
             return
         if reason is None:
@@ -397,7 +386,7 @@ class FollowedRun:
         return Changes(len(self._changed), content)
 
     def _now(self) -> dict[str, Any]:
-        good = sum(self._counts[LETTERS[outcome]] for outcome in _GOOD)
+        good = sum(self._counts[OUTCOME_LETTERS[outcome]] for outcome in _GOOD)
         ended = len(self._cells) - self._counts[LEFT] - self._counts[GOING]
         return {
             "phase": self.phase,

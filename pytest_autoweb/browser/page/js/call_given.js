@@ -1,8 +1,7 @@
-// USER_CODE is replaced by a case author's function or expression.
+// USER_CODE is replaced by a case author's function or expression, or a function of their statements.
 async () => {
   try {
-    const given = (USER_CODE
-    );
+    const given = USER_CODE;
     const result = typeof given === 'function' ? await given() : await given;
     let shown;
     try {

@@ -11,6 +11,8 @@ function controlsPanel(rows, open) {
     const seen = rows.filter((row) => row[key] !== null);
     return seen.length > 0 && `${name} ${seen.filter((row) => row[key] === "holds").length} of ${plural(seen.length, "case")}`;
   };
+  const chance = byChance(rows);
+  const parts = [line("The oracle passes", "oracle"), line("doing nothing fails", "noop"), chance && text(chance)].filter(Boolean);
   const all = sound.length === rows.length;
   return el("section", { "aria-labelledby": "controls-heading" },
     el("div.heading", el("h2", { id: "controls-heading" }, "Controls"),
@@ -18,7 +20,7 @@ function controlsPanel(rows, open) {
     el("div.card.controls",
       el("div.controls-line",
         el("span.badge.is-" + (all ? "passed" : "failed"), icon(all ? "passed" : "failed"), all ? "All hold" : plural(rows.length - sound.length, "case") + " in doubt"),
-        el("span.soft", [line("The oracle passes", "oracle"), line("doing nothing fails", "noop"), text(byChance(rows))].filter(Boolean).join("; "), ".")),
+        el("span.soft", parts.flatMap((part, at) => (at > 0 ? ["; ", part] : [part])), ".")),
       !all && controlsTable(rows.filter((row) => !sound.includes(row)), open),
       sound.length > 0 && fold(all ? "Show them" : "Show those that hold", "", () => controlsTable(sound, open), "more")));
 }

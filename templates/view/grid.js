@@ -5,6 +5,9 @@ import { OUTCOMES, append, el, text } from "./dom.js";
 const ROW_PX = 24;
 const BEYOND = 6;
 const SQUARE_PX = 20;
+const CASE_PX = 280;
+const COLUMN_PX = 110;
+const ACTS_PX = 80;
 const LEFT = ".";
 const GOING = "g";
 const GOOD = new Set(["P", "H"]);
@@ -36,7 +39,7 @@ export class Grid {
     this.search = "";
     this.begin({ rows: [], columns: [], models: [], unplanned: [], cells: [], states: "" });
     place.addEventListener("scroll", () => this.draw(), { passive: true });
-    addEventListener("resize", () => this.draw());
+    addEventListener("resize", () => this.drawActs());
   }
 
   /* Take all cells anew. */
@@ -51,16 +54,26 @@ export class Grid {
     this.columnOf = cells.map(([, column]) => column);
     for (const [at, [row, column]] of cells.entries()) this.cells[row][column].push(at);
     const most = columns.map((_, column) => Math.max(1, ...this.cells.map((of) => of[column].length)));
-    const widths = most.map((repeats) => `${Math.max(repeats * SQUARE_PX, 110)}px`);
-    this.template = `minmax(180px, 280px) ${widths.join(" ")} auto`;
-    this.head.style.gridTemplateColumns = this.template;
+    this.least = most.map((repeats) => Math.max(repeats * SQUARE_PX, COLUMN_PX));
     this.drawHead();
     this.choose();
   }
 
   drawHead() {
     this.head.replaceChildren(el("span", "case"), ...this.columns.map((name, at) =>
-      el("span.column", el("span", { title: name }, text(name)), el("span.acts", this.acts.model(this.models[at])))));
+      el("span.column", el("span.model", { title: name }, text(name)), el("span.acts", this.acts.model(this.models[at])))));
+    this.template = `minmax(180px, ${CASE_PX}px) ${this.widths().map((wide) => `${wide}px`).join(" ")} auto`;
+    this.head.style.gridTemplateColumns = this.template;
+  }
+
+  /* Return how wide each column is: as wide as its heading, where there is room for all of them. */
+  widths() {
+    this.head.style.gridTemplateColumns = `${CASE_PX}px repeat(${this.columns.length || 1}, max-content)`;
+    const named = [...this.head.children].slice(1).map((one) => Math.ceil(one.getBoundingClientRect().width));
+    const room = this.place.clientWidth - CASE_PX - ACTS_PX;
+    const gap = parseFloat(getComputedStyle(this.head).columnGap) || 0;
+    const fits = named.reduce((sum, wide) => sum + wide + gap, 0) <= room;
+    return named.map((wide, at) => Math.max(this.least[at], fits ? wide : Math.min(wide, room / named.length - gap)));
   }
 
   /* Draw anew what can be ordered. */

@@ -30,12 +30,19 @@ from made_up_run import (
 
 HOSTILE = "</script><img src=x onerror=\"document.title='owned'\">{{7*7}}<b>&amp;\x1b[31m\u202egpj"
 
+UNWRITTEN = r"""() =>
+    document.body.innerText.match(/.{0,40}(\[object |\bundefined\b|\bNaN\b).{0,40}/g) || []"""
+
 Open = Callable[..., Page]
 
 
 @pytest.fixture
 def open_page(browser: Browser) -> Iterator[Open]:
-    """Opens a folder's report; the test fails when the page reports an error on the console."""
+    """Opens a folder's report.
+
+    The test fails when the page reports an error on the console, or shows a value of which nobody
+    has made a text.
+    """
     complaints: list[str] = []
     contexts = []
 
@@ -50,6 +57,8 @@ def open_page(browser: Browser) -> Iterator[Open]:
 
     yield open_folder
     for context in contexts:
+        for page in context.pages:
+            complaints.extend(page.evaluate(UNWRITTEN))
         context.close()
 
     assert complaints == []
@@ -109,6 +118,25 @@ def test_what_a_model_is_and_what_it_read_from_a_cache_can_be_seen(
     expect(about.get_by_role("row", name="context")).to_contain_text("272,000 tokens")
     expect(about.get_by_role("row", name="context")).to_contain_text("registry")
     expect(about.get_by_role("row", name="vision")).to_contain_text("settings")
+
+
+@pytest.mark.parametrize(
+    ("runs", "says"),
+    [
+        (0, "The oracle passes 1 of 1 case."),
+        (2, "The oracle passes 1 of 1 case; random actions passed 0 of 2 runs."),
+    ],
+)
+def test_the_controls_say_what_they_showed(
+    tmp_path: Path, open_page: Open, runs: int, says: str
+) -> None:
+    chances = [
+        cell(CellKey("login", "builtin/random", repeat=at + 1), "failed") for at in range(runs)
+    ]
+
+    page = open_page(report_on(tmp_path, cell(CellKey("login", "builtin/oracle")), *chances))
+
+    expect(page.locator(".controls-line .soft")).to_have_text(says)
 
 
 @pytest.mark.long

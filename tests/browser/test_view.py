@@ -8,6 +8,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from late_pages import wait_until
 from made_up_run import CellKey, cell, planned, run_info, save_run
 from playwright.sync_api import Page, expect
 from session_server import autoweb_command, session_command
@@ -28,6 +29,12 @@ from pytest_autoweb.tools.view.view_server import ViewServer, serve_in_thread
 
 LONG_MS = 60_000
 HOSTILE = "<img src=x onerror=document.title=7>"
+WHOLE = "(all) => all.map((one) => one.scrollWidth <= one.clientWidth)"
+END_IN_VIEW = """(all) => all.map((one) => {
+    const inner = one.firstElementChild.getBoundingClientRect();
+    return Math.abs(inner.right - one.getBoundingClientRect().right) < 1;
+})"""
+LEFT = "(one) => Math.round(one.getBoundingClientRect().left)"
 CONFTEST = f"""
 import time
 from pathlib import Path
@@ -265,6 +272,31 @@ def test_of_a_run_that_died_it_is_said_how_far_it_came_until_it_is_resumed(
 
         sign_session(tmp_path, os.getpid(), 1.0)
         expect(page.locator("#phase")).to_contain_text("The run goes on", timeout=LONG_MS)
+        server.closed.set()
+        server.shutdown()
+
+
+def test_models_are_told_apart_however_long_their_names_and_narrow_the_page_are(
+    page: Page, tmp_path: Path
+) -> None:
+    models = [f"openrouter/some-provider/a-model-with-a-name-{at}b" for at in (1, 2)]
+    save_manifest(tmp_path, [planned(cell(CellKey("buy", name))) for name in models], ts="first")
+    headings = page.locator(".head .model")
+    with ViewServer(FollowedRun(tmp_path)) as server:
+        serve_in_thread(server)
+        page.goto(server.address)
+        expect(headings).to_have_text(models)
+        assert headings.evaluate_all(WHOLE) == [True, True]
+
+        page.set_viewport_size({"width": 700, "height": 900})
+        wait_until(page, lambda: headings.evaluate_all(WHOLE) == [False, False], 10)
+        assert headings.evaluate_all(WHOLE) == [False, False]
+        assert headings.evaluate_all(END_IN_VIEW) == [True, True]
+        squares, heads = (
+            [found.evaluate(LEFT) for found in page.locator(of).all()]
+            for of in (".squares", ".head .column")
+        )
+        assert squares == heads
         server.closed.set()
         server.shutdown()
 

@@ -1,6 +1,6 @@
 /* How first attempts failed, and what corrections gained over retrying without feedback. */
 
-import { count, el, failureName, modelName, percent, text } from "./dom.js";
+import { count, el, failureName, hundredths, modelName, percent, text, withSign } from "./dom.js";
 import { addPanel } from "./panels.js";
 
 function correctionsPanel(facts) {
@@ -30,8 +30,7 @@ function typesTable(facts) {
       el("td", f.types.map((t) => `${failureName(t.type)} ${t.count}${t.by_model ? ` (${t.by_model} named by a model)` : ""}`).join(", ")), el("td.num", count(f.duplicates)), el("td.num", count(f.cached))))));
 }
 
-const withSign = (value) => `${value > 0 ? "+" : value < 0 ? "−" : ""}${Math.abs(value)}`;
-const gainPoints = (share) => withSign(Math.round(share * 100));
+const gainPoints = (share) => withSign(hundredths(share));
 const gainSpan = (at) => (at ? ` (${gainPoints(at.low)} to ${gainPoints(at.high)})` : "");
 const span = (at) => (at ? ` (${percent(at.low)} to ${percent(at.high)})` : "");
 const COLUMNS = [

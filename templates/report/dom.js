@@ -128,15 +128,24 @@ export function cellMark(outcome, label, open) {
 export const plural = (n, one, many = one + "s") => `${count(n)} ${n === 1 ? one : many}`;
 export const count = (n) => n.toLocaleString("en-US");
 
+/* Round a share to hundredths. Halves become even, as in the terminal and in summary.md, which say the same. */
+export function hundredths(share) {
+  const exact = share * 100;
+  const below = Math.floor(exact);
+  return exact - below === 0.5 ? below + Math.abs(below % 2) : Math.round(exact);
+}
+
+export const withSign = (whole) => `${whole > 0 ? "+" : whole < 0 ? "−" : ""}${Math.abs(whole)}`;
+
 export function percent(value) {
-  return value === null || value === undefined ? "–" : `${Math.round(value * 100)}%`;
+  return value === null || value === undefined ? "–" : `${hundredths(value)}%`;
 }
 
 /* Tell whether two rates say the same, and so need to stand only once. */
 export const sameRate = (a, b) => a.passed_trials === b.passed_trials && a.trials === b.trials;
 
 export function range(interval) {
-  return interval ? `${Math.round(interval.low * 100)}–${Math.round(interval.high * 100)}%` : "";
+  return interval ? `${hundredths(interval.low)}–${hundredths(interval.high)}%` : "";
 }
 
 export function seconds(s) {

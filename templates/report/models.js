@@ -1,6 +1,6 @@
 /* The models' rates with their intervals, what they cost and how long they took. */
 
-import { OUTCOMES, count, el, fold, modelName, money, percent, plural, range, sameRate, seconds, text, tokens } from "./dom.js";
+import { OUTCOMES, count, el, fold, hundredths, modelName, money, percent, plural, range, sameRate, seconds, text, tokens, withSign } from "./dom.js";
 import { addPanel } from "./panels.js";
 
 function leaderboard({ summary, execution }) {
@@ -86,7 +86,7 @@ function servedLine({ model, served = [] }) {
 
 function chanceLine(found) {
   if (!found) return null;
-  const points = (share) => (Math.round(share * 100) > 0 ? "+" : "") + `${Math.round(share * 100)}`.replace("-", "−");
+  const points = (share) => withSign(hundredths(share));
   const between = found.interval && ` (95% ${points(found.interval.low)} to ${points(found.interval.high)})`;
   return el("div.soft.small", `${points(found.difference)} points above chance${between || ""}: ${percent(found.rate)} against ${percent(found.floor)} of ${plural(found.cases, "case")}`);
 }

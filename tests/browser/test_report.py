@@ -120,6 +120,22 @@ def test_what_a_model_is_and_what_it_read_from_a_cache_can_be_seen(
     expect(about.get_by_role("row", name="vision")).to_contain_text("settings")
 
 
+def test_the_page_rounds_as_the_other_reports_do(tmp_path: Path, open_page: Open) -> None:
+    passed = {"fake/few": 1, "fake/more": 5}
+    cells = [
+        cell(CellKey(f"case-{at}", model), "passed" if at < good else "failed")
+        for model, good in passed.items()
+        for at in range(8)
+    ]
+
+    board = open_page(report_on(tmp_path, *cells)).locator(".board tbody")
+
+    told = (tmp_path / "summary.md").read_text(encoding="utf-8")
+    for share in ("12%", "62%"):
+        assert share in told
+        expect(board).to_contain_text(share)
+
+
 @pytest.mark.parametrize(
     ("runs", "says"),
     [

@@ -137,8 +137,7 @@ export class Detail {
       if (focus !== undefined) this.go({ ...this.entry, attempt: attempt.attempt_index }, true, true);
     };
     cell.attempts.forEach((attempt, i) => {
-      const good = attempt.executed && attempt.checks_passed === true;
-      const tone = good ? "passed" : attempt.executed && attempt.checks_passed === null ? "ungraded" : "failed";
+      const tone = attempt.checks_passed ? "passed" : attempt.executed && attempt.checks_passed === null ? "ungraded" : "failed";
       const tab = el("button.tab.is-" + tone, { type: "button", role: "tab", id: `tab-${i}`, "aria-controls": "attempt", "data-attempt": attempt.attempt_index },
         icon(tone), attempt.repair_attempt ? `Repair ${i}` : "First attempt");
       tab.addEventListener("click", () => select(attempt, false));
@@ -157,7 +156,7 @@ export class Detail {
     const film = picturesPart(a, { shot });
     const checks = a.checks.length > 0 && part(`Checks${earned(cell, a)}`, el("ol.card.checks", a.checks.map((check) => checkItem(check, cell.with_points))));
     return [
-      a.failure && !cell.reason.includes(a.failure.message) && el("div.reason.is-failed", el("p", text(a.failure.message)), failureNote(a.failure)),
+      a.failure && !cell.reason.includes(a.failure.message) && failurePart(a),
       a.plan_question && el("p.notice", "The model asked: ", text(a.plan_question), el("br"),
         ...(a.plan_answer ? ["The case answered: ", text(a.plan_answer)] : ["Nobody answered."])),
       (checks || film) && el("div.judged" + (checks && film ? "" : ".alone"), checks, film),
@@ -299,6 +298,12 @@ const address = (path) => path.split("/").map(encodeURIComponent).join("/");
 
 function fileLink(path) {
   return isInside(path) ? el("a", { href: address(path), target: "_blank", rel: "noopener" }, text(path)) : text(path);
+}
+
+/* Only checks decide, so a step may fail in an attempt that passes. */
+function failurePart({ failure, checks_passed: passed }) {
+  return el("div.reason.is-" + (passed ? "ungraded" : "failed"),
+    el("p", passed && el("b", "The checks hold, though not every step ran. "), text(failure.message)), failureNote(failure));
 }
 
 function failureNote(failure) {

@@ -12,7 +12,14 @@ from pytest_autoweb.report import large_report
 from pytest_autoweb.report.html_page import render_html
 from pytest_autoweb.report.json_report import build_report
 from pytest_autoweb.report.write import shorten, write_report
-from pytest_autoweb.results.records import Attempt, CellResult, Exchange, StepResult, Usage
+from pytest_autoweb.results.records import (
+    Attempt,
+    CellResult,
+    Exchange,
+    Failure,
+    StepResult,
+    Usage,
+)
 from pytest_autoweb.results.runs.run_folder import RecordedRun
 from pytest_autoweb.results.runs.saving import plain, write_text_atomic
 
@@ -172,6 +179,26 @@ def test_a_cell_opens_with_everything_that_happened(realistic: Path, open_page: 
     dialog.get_by_text("Prompts and replies").click()
     dialog.get_by_text("generate ·").click()
     expect(dialog.get_by_text("MODE: CODEGEN")).to_be_visible()
+
+
+def test_an_attempt_whose_checks_hold_is_shown_as_passed_though_a_step_failed(
+    tmp_path: Path, open_page: Open
+) -> None:
+    healed = healed_cell()
+    failure = Failure(kind="timeout", message="no link 'Your orders'", step_index=3)
+    last = healed.attempts[-1].model_copy(update={"executed": False, "failure": failure})
+    healed = healed.model_copy(update={"attempts": (*healed.attempts[:-1], last)})
+
+    page = open_page(report_on(tmp_path, healed))
+    cell_button(page, healed).click()
+
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_role("tab", name="First attempt")).to_have_class("tab is-failed")
+    expect(dialog.get_by_role("tab", name="Repair 1")).to_have_class("tab is-passed")
+    told = dialog.locator(".reason.is-ungraded")
+    expect(told).to_contain_text(
+        "The checks hold, though not every step ran. no link 'Your orders'"
+    )
 
 
 def test_a_screenshot_can_be_enlarged_and_escape_closes_only_the_picture(

@@ -123,17 +123,24 @@ def price_lines(summary: Summary) -> Iterator[str]:
 
 def _price(found: PriceOfPass) -> str:
     parts = [
-        f"{median_text(found.calls, '{:g}'.format)} calls",
+        _counted(found.calls, "call"),
         f"{median_text(found.tokens, '{:,.0f}'.format)} tokens",
         median_text(found.seconds),
     ]
     if found.actions:
         beside = found.beside_oracle
         oracle = f", {median_text(beside, '{:.1f}'.format)} × the oracle's" if beside else ""
-        parts.append(f"{median_text(found.actions, '{:g}'.format)} actions{oracle}")
+        parts.append(_counted(found.actions, "action") + oracle)
     if found.usd:
         parts.append(median_text(found.usd, lambda usd: money(Cost(usd=usd, complete=True), 1)))
-    return f"{', '.join(parts)} (medians of {found.passed} with 95% intervals)"
+    medians = f"medians of {found.passed}" if found.passed > 1 else "the only one"
+    return f"{', '.join(parts)} ({medians}{' with 95% intervals' if found.calls.interval else ''})"
+
+
+def _counted(found: Median, one: str) -> str:
+    """Return a median number of things, such as `1 call` or `2 (1–3) calls`."""
+    single = found.value == 1 and not found.interval
+    return f"{median_text(found, '{:g}'.format)} {one if single else one + 's'}"
 
 
 def median_text(found: Median, write: Callable[[float], str] | None = None) -> str:
@@ -143,8 +150,7 @@ def median_text(found: Median, write: Callable[[float], str] | None = None) -> s
 
 
 def _between(interval: Interval, write: Callable[[float], str]) -> str:
-    low, high = write(interval.low), write(interval.high)
-    return low if low == high else f"{low}–{high}"
+    return f"{write(interval.low)}–{write(interval.high)}"
 
 
 def median_seconds(numbers: Numbers) -> str:

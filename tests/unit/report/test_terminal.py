@@ -1,6 +1,7 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_up_run import CellKey, cell, realistic_cells, run_info
@@ -17,6 +18,7 @@ from pytest_autoweb.results.records import (
     Failure,
     PlanStep,
     StepResult,
+    Usage,
 )
 from pytest_autoweb.results.runs.run_folder import RecordedRun
 
@@ -48,6 +50,28 @@ def test_a_cell_has_one_line_with_its_first_run_its_repair_and_what_failed() -> 
     row = row_of(cell(CellKey("login", "m"), "healed", attempts=(first, healed)))
 
     assert row.split() == ["HEALED", "m", "login", "first=failed", "repair=yes", "repaired=ok"]
+
+
+@pytest.mark.parametrize(
+    ("passes", "says"),
+    [
+        (1, "takes 1 call, 30 tokens, 1.5 s, 1 action, $0 (the only one)"),
+        (2, "takes 1 call, 30 tokens, 1.5 s, 1 action, $0 (medians of 2)"),
+        (
+            6,
+            "takes 1 (1–1) calls, 30 (30–30) tokens, 1.5 s (1.5 s–1.5 s), 1 (1–1) actions, "
+            "$0 ($0–$0) (medians of 6 with 95% intervals)",
+        ),
+    ],
+)
+def test_what_a_pass_took_is_told_in_words_that_fit_the_numbers(passes: int, says: str) -> None:
+    usage = {"generate": Usage(calls=1, input_tokens=20, output_tokens=10)}
+    attempts = (Attempt(executed=True, checks_passed=True, actions=1),)
+    cells = [
+        cell(CellKey(f"case-{at}", "m"), attempts=attempts, usage=usage) for at in range(passes)
+    ]
+
+    assert f"a pass of m {says}" in text_of(*cells).splitlines()
 
 
 def test_the_checks_of_an_attempt_decide_and_not_a_step_that_failed_on_the_way() -> None:

@@ -250,8 +250,9 @@ def _controls(rows: Sequence[ControlRow]) -> list[str]:
         return []
     doubtful = [row for row in rows if {row.oracle, row.noop} - {None, "holds"}]
     if not doubtful:
-        return [f"Controls hold in all {len(rows)} cases.", ""]
-    lines = [f"Controls are in doubt in {len(doubtful)} of {len(rows)} cases:", ""]
+        where = f"all {len(rows)} cases" if len(rows) > 1 else "the one case"
+        return [f"Controls hold in {where}.", ""]
+    lines = [f"Controls are in doubt in {len(doubtful)} of {count_of(len(rows), 'case')}:", ""]
     return [
         *lines,
         *(f"- {escape(row.case_id)}: {escape(row.reason)}" for row in doubtful[:_LISTED]),
@@ -431,7 +432,7 @@ def _different_cases(models: Mapping[str, Sequence[CellSummary]]) -> Iterator[st
     for model, own in ran.items():
         score = _score([row for row in own if case_key(row) in common])
         count = len({case_key(row) for row in own})
-        yield f"- {escape(model)}: {count} cases; {score} on the common ones"
+        yield f"- {escape(model)}: {count_of(count, 'case')}; {score} on the common ones"
     yield ""
 
 

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.report.json_report import Report
+from pytest_autoweb.report.wording import count_of
 from pytest_autoweb.report.write import write_report
 from pytest_autoweb.results.analysis.controls import is_control
 from pytest_autoweb.results.records import CellResult, PlannedCell, RunInfo
@@ -124,7 +125,7 @@ def missing_notes(
         notes += [f"shard {number} of {counts[0]} is missing" for number in absent]
     if missing:
         names = _some([cell_label(cell) for cell in missing])
-        notes.append(f"{len(missing)} of {planned} cells have no result: {names}")
+        notes.append(f"{len(missing)} of {count_of(planned, 'cell')} without a result: {names}")
     return notes
 
 
@@ -144,13 +145,13 @@ def duplicate_notes(found: Iterable[tuple[CellResult, Sequence[CellResult]]]) ->
     notes = []
     if same:
         notes.append(
-            f"{len(same)} cells were found more than once with the same outcome; the latest "
+            f"{count_of(len(same), 'cell')} found more than once with the same outcome; the latest "
             f"counts: {_some(same)}"
         )
     if other:
         notes.append(
-            f"{len(other)} cells were found more than once with different outcomes; the latest "
-            f"counts: {_some(other)}"
+            f"{count_of(len(other), 'cell')} found more than once with different outcomes; the "
+            f"latest counts: {_some(other)}"
         )
     return notes
 

@@ -44,7 +44,7 @@ def test_a_pinned_failure_is_annotated_and_hostile_text_is_no_command(
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*title?fake/m?* │ *## ?error?forged*"])
     gate, pinned = commands(result.outlines)
-    assert gate == ("::error title=gate failed%3A must pass::1 of 1 pinned cells did not pass")
+    assert gate == ("::error title=gate failed%3A must pass::1 of 1 pinned cell did not pass")
     place = f"{project.path.name}/cases/shop.yaml"
     assert pinned.startswith(f"::error file={place},line={line},title=title on fake/m%3A failed::")
     written = summary.read_text(encoding="utf-8")

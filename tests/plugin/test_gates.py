@@ -166,7 +166,7 @@ def test_gate_judges_a_saved_run_and_ends_with_0_1_or_4(
     assert main(["run", "gate", str(run), "--min-pass-rate", "50", "--max-cost", "1"]) == 0
     assert main(["run", "gate", str(run), "--min-pass-rate", "51"]) == 1
     assert gates(run)["pass rate"]["details"] == [
-        "1 cells without a verdict count as not passed",
+        "1 cell without a verdict, counted as not passed",
         "51% lies inside the 95% interval: a model that deserves it fails in 67% of runs; "
         "51%@95 decides on the bound",
     ]

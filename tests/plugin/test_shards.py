@@ -97,4 +97,4 @@ def test_a_shard_without_cells_ends_well_and_counts_in_the_merge(
     assert code == 0
     notes = report_of(project.path / "merged")["notes"]
     assert notes[:2] == ["shard 1 of 3 is missing", "shard 2 of 3 is missing"]
-    assert notes[2].startswith("2 of 2 cells have no result")
+    assert notes[2].startswith("2 of 2 cells without a result")

@@ -9,6 +9,7 @@ from pathlib import Path
 from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.cli.opened_store import add_database_argument, open_store
 from pytest_autoweb.cli.run_arguments import named_run
+from pytest_autoweb.report.wording import count_of
 
 _REPORT = "autoweb-report"
 _SYNC = """\
@@ -82,8 +83,11 @@ def run_sync(args: argparse.Namespace) -> int:
                 print(f"autoweb: {error}", file=sys.stderr)
                 refused += 1
                 continue
-            counts = f"{written.cells} cells, {written.tool_calls} tool calls"
-            print(f"{folder}: {counts}, as {written.run_id[:8]} in {store.display_url}")
+            cells, calls = (
+                count_of(written.cells, "cell"),
+                count_of(written.tool_calls, "tool call"),
+            )
+            print(f"{folder}: {cells}, {calls}, as {written.run_id[:8]} in {store.display_url}")
     return 4 if refused else 0
 
 
@@ -105,5 +109,5 @@ def run_prune(args: argparse.Namespace) -> int:
     now = datetime.now(UTC)
     with store:
         gone = prune(store, before=now - timedelta(days=days), now=now)
-    print(f"{gone} runs removed from {store.display_url}")
+    print(f"{count_of(gone, 'run')} removed from {store.display_url}")
     return 0

@@ -16,6 +16,7 @@ from pytest_autoweb.base.installation import asset_dir
 from pytest_autoweb.browser.egress.chromium import browser_environ, launch_args
 from pytest_autoweb.cli.imported_suite import add_suite
 from pytest_autoweb.report.foreign_text import one_line
+from pytest_autoweb.report.wording import count_of
 from pytest_autoweb.results.runs.run_folder import refuse_other_folders
 from pytest_autoweb.tools.importing import miniwob, visualwebarena, webarena_verified
 from pytest_autoweb.tools.importing.infinity.board import SUITES, read_board
@@ -410,7 +411,7 @@ def _site(flag: str, pair: str, known: Mapping[str, str]) -> tuple[str, str]:
 def _tell(folder: Path, names: list[str], count: int, *further: str) -> None:
     for name in names:
         print(f"wrote   {folder / name}")
-    print(f"{count} cases. Next:\n")
+    print(f"{count_of(count, 'case')}. Next:\n")
     for command in further:
         print(f"  {command}")
 

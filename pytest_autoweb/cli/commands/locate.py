@@ -17,6 +17,7 @@ from pytest_autoweb.models.gateway import temporary_gateway
 from pytest_autoweb.models.messages import Request
 from pytest_autoweb.models.named_specs import load_project_specs
 from pytest_autoweb.report.search_film import render_film
+from pytest_autoweb.report.wording import count_of
 from pytest_autoweb.results.runs.saving import json_text, write_text_atomic
 
 _LOCATE_ABOUT = """\
@@ -131,7 +132,7 @@ def search(
 
 def _said(result: LocatorResult) -> str:
     location = result.location
-    calls = f"{location.calls} calls, {location.candidates} candidates"
+    calls = f"{count_of(location.calls, 'call')}, {count_of(location.candidates, 'candidate')}"
     if result.status != "found":
         return f"{result.status}: {location.reason} ({calls})"
     x, y, width, height = location.box or (0, 0, 0, 0)

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from datetime import timedelta
 
 from pytest_autoweb.report.gates.gate_context import GateContext
+from pytest_autoweb.report.wording import count_of
 from pytest_autoweb.results.analysis.cell_numbers import CellSummary, RunRows, by_model
 from pytest_autoweb.results.analysis.comparison import Comparison, compare_runs, contestants
 from pytest_autoweb.results.analysis.counted_outcomes import GRADED
@@ -85,13 +86,14 @@ def steady_cases(context: GateContext) -> Iterator[GateResult]:
         steady = [case for case in history.steady if case.model == model]
         broke = [case for case in steady if case.broke and _all_failed(case, own)]
         alarms = [case for case in broke if (case.p or 0.0) * len(groups) <= ALPHA]
+        never_failed = f"{count_of(len(steady), 'case')} that never failed before"
         yield GateResult(
             name="steady cases",
             model=model,
             passed=not alarms,
-            message=f"{len(alarms)} cases that never failed before fail on every repeat"
+            message=f"{len(alarms)} of {never_failed} failed on every repeat"
             if alarms
-            else f"of {len(steady)} cases that never failed before, none is shown to be broken",
+            else f"none of {never_failed} is shown to be broken",
             details=tuple(_steady_line(case, len(groups)) for case in (alarms or broke)[:_LISTED]),
         )
 
@@ -99,7 +101,7 @@ def steady_cases(context: GateContext) -> Iterator[GateResult]:
 def _drop(pair: Comparison, margin: float) -> GateResult:
     details = [pair.verdict, *pair.notes]
     if pair.left_out:
-        details.append(f"{len(pair.left_out)} cases are left out")
+        details.append(f"{count_of(len(pair.left_out), 'case')} left out")
         details += [f"{each.case_id}: {each.message}" for each in pair.left_out[:_LISTED]]
     result = GateResult(
         name="drop of the pass rate",
@@ -114,7 +116,7 @@ def _drop(pair: Comparison, margin: float) -> GateResult:
     beyond = -points > margin
     failed = beyond and pair.decisive is True
     message = (
-        f"{_signed(points)} points over {len(pair.cases)} cases (margin {margin:g}, "
+        f"{_signed(points)} points over {count_of(len(pair.cases), 'case')} (margin {margin:g}, "
         f"p = {pair.p_holm:.3f}): "
     )
     if failed:
@@ -160,6 +162,6 @@ def _steady_line(case: SteadyCase, looked_at: int) -> str:
     corrected = min(1.0, (case.p or 0.0) * looked_at)
     return (
         f"{case.case_id} ({case.capture_mode}): passed {case.trials} of {case.trials} in "
-        f"{case.runs} earlier runs, now 0 of {case.trials_now} "
-        f"(p = {corrected:.3f} over {looked_at} cases)"
+        f"{count_of(case.runs, 'earlier run')}, now 0 of {case.trials_now} "
+        f"(p = {corrected:.3f} over {count_of(looked_at, 'case')})"
     )

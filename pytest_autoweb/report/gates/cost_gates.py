@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from pytest_autoweb.report.gates.gate_context import GateContext, Spending
+from pytest_autoweb.report.wording import count_of
 from pytest_autoweb.results.analysis.cell_numbers import RunRows, has_unknown_cost
 from pytest_autoweb.results.analysis.comparison import Comparison
 from pytest_autoweb.results.analysis.comparison_sides import Change
@@ -18,11 +19,11 @@ def cost_cap(context: GateContext) -> Iterator[GateResult]:
     if policy.max_cost is None:
         return
     unknown = sum(map(has_unknown_cost, rows))
-    details = [f"{unknown} cells have calls without a known price"] if unknown else []
+    details = [f"{count_of(unknown, 'cell')} made calls without a known price"] if unknown else []
     if spending is None:
         spending = Spending(sum(row.cost_usd or 0.0 for row in rows), 0)
     if spending.refused:
-        details.insert(0, f"{spending.refused} calls were not made, as they might have exceeded it")
+        details.insert(0, f"{count_of(spending.refused, 'call')} not made for fear of exceeding it")
     within = not spending.refused and spending.usd <= policy.max_cost
     yield GateResult(
         name="cost cap",
@@ -51,7 +52,7 @@ def costs(context: GateContext) -> Iterator[GateResult]:
             name="cost",
             model=pair.b.model,
             passed=None if policy.allow_unpriced else False,
-            message=f"the cost of {unknown} of {len(own)} cells is unknown",
+            message=f"the cost of {unknown} of {count_of(len(own), 'cell')} is unknown",
             details=("give the model prices: input_cost_per_mtok, output_cost_per_mtok",),
         )
 

@@ -33,13 +33,13 @@ def without_verdict(context: GateContext) -> Iterator[GateResult]:
                 name="infrastructure",
                 model=model,
                 passed=False,
-                message=f"not one of {len(own)} cells came to a verdict ({_counts(own)}); "
+                message=f"none of {count_of(len(own), 'cell')} came to a verdict ({_counts(own)}); "
                 "that is an error, not a pass rate of 0%",
             )
     ran = {row.model for row in context.contestants}
     for model, own in by_model(context.stopped).items():
         if model not in ran:
-            message = f"all {len(own)} cells were stopped, so that nothing is known of it"
+            message = f"all its cells ({len(own)}) were stopped, so that nothing is known of it"
             yield GateResult(name="stopped", model=model, passed=False, message=message)
 
 
@@ -53,9 +53,9 @@ def pinned_cases(context: GateContext) -> Iterator[GateResult]:
     yield GateResult(
         name="must pass",
         passed=not bad,
-        message=f"{len(bad)} of {len(pinned)} pinned cells did not pass"
+        message=f"{len(bad)} of {count_of(len(pinned), 'pinned cell')} did not pass"
         if bad
-        else f"all {len(pinned)} pinned cells passed",
+        else f"{len(pinned)} of {count_of(len(pinned), 'pinned cell')} passed",
         details=_listed(bad),
     )
 
@@ -69,7 +69,7 @@ def pass_rates(context: GateContext) -> Iterator[GateResult]:
         hard = [row for row in own if not policy.is_soft(row)]
         result = _least_rate("pass rate", model, hard, policy.min_pass_rate, policy.confidence)
         if len(hard) < len(own):
-            note = f"{len(own) - len(hard)} cells of soft groups are left out"
+            note = f"{count_of(len(own) - len(hard), 'cell')} of soft groups left out"
             result = result.model_copy(update={"details": (*result.details, note)})
         yield result
 
@@ -125,7 +125,7 @@ def _group_gates(
             name=f"{name}: must pass",
             model=model,
             passed=not bad,
-            message=f"{len(rows) - len(bad)} of {len(rows)} cells passed",
+            message=f"{len(rows) - len(bad)} of {count_of(len(rows), 'cell')} passed",
             details=_listed(bad),
             soft=group.soft,
         )
@@ -152,7 +152,7 @@ def _least_rate(
     details = []
     missing = [row for row in rows if row.outcome not in GRADED]
     if missing:
-        details.append(f"{len(missing)} cells without a verdict count as not passed")
+        details.append(_without_verdict(len(missing)))
     inside = reached.interval and reached.interval.low <= least / 100 <= reached.interval.high
     if inside and not passed:
         often = f"{below_by_chance(reached.cases, least / 100):.0%} of runs"
@@ -204,8 +204,12 @@ def _not_ruled_out(
     seen = f"{reached.value:.0%}, {reached.passed_trials} of {reached.trials}"
     message = f"first attempt {seen}, {highest}: {sign} {least:g}%"
     missing = sum(row.outcome not in GRADED for row in rows)
-    details = (f"{missing} cells without a verdict count as not passed",) if missing else ()
+    details = (_without_verdict(missing),) if missing else ()
     return GateResult(name=name, model=model, passed=passed, message=message, details=details)
+
+
+def _without_verdict(cells: int) -> str:
+    return f"{count_of(cells, 'cell')} without a verdict, counted as not passed"
 
 
 def _counts(rows: Sequence[CellSummary]) -> str:

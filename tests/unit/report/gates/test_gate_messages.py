@@ -43,7 +43,7 @@ def test_a_model_without_any_verdict_is_told_with_its_counts() -> None:
         "name": "infrastructure",
         "model": "m",
         "passed": False,
-        "message": "not one of 4 cells came to a verdict (2 broken, 1 ungraded, 1 skipped); "
+        "message": "none of 4 cells came to a verdict (2 broken, 1 ungraded, 1 skipped); "
         "that is an error, not a pass rate of 0%",
     }
     assert told(rows, GatePolicy()) == []
@@ -63,7 +63,7 @@ def test_pinned_cells_are_listed_up_to_twenty() -> None:
     bad = run(cells({f"c{n:02}": "F" for n in range(22)}, must_pass=True))
 
     assert told(fine, GatePolicy()) == [
-        {"name": "must pass", "passed": True, "message": "all 2 pinned cells passed"}
+        {"name": "must pass", "passed": True, "message": "2 of 2 pinned cells passed"}
     ]
     (found,) = told(bad, GatePolicy())
     assert found["message"] == "22 of 22 pinned cells did not pass"
@@ -119,7 +119,7 @@ def test_a_run_of_soft_groups_alone_has_nothing_to_rate() -> None:
             "model": "m",
             "passed": None,
             "message": "there are no cells to rate",
-            "details": ("2 cells of soft groups are left out",),
+            "details": ("2 cells of soft groups left out",),
         },
         {
             "name": "group new",
@@ -178,14 +178,14 @@ def test_what_was_spent_is_told() -> None:
             "name": "cost cap",
             "passed": False,
             "message": "$0.1250 of $2 spent",
-            "details": ("3 calls were not made, as they might have exceeded it",),
+            "details": ("3 calls not made for fear of exceeding it",),
         }
     ]
     unknown = run(cells({"a": "P"}, cost_usd=None), cells({"b": "P"}, cost_complete=False))
     (found,) = told(unknown, GatePolicy(max_cost=2), spending=Spending(1, 1))
     assert found["details"] == (
-        "1 calls were not made, as they might have exceeded it",
-        "2 cells have calls without a known price",
+        "1 call not made for fear of exceeding it",
+        "2 cells made calls without a known price",
     )
     (allowed,) = told(unknown, GatePolicy(max_cost=2, allow_unpriced=True))
     assert (allowed["passed"], allowed["message"]) == (True, "$0.0100 of $2 spent")
@@ -442,7 +442,7 @@ def test_cases_that_are_left_out_of_a_comparison_are_listed_up_to_twenty() -> No
 
     details = drop(before, now)["details"]
 
-    at = details.index("25 cases are left out")
+    at = details.index("25 cases left out")
     assert details[at + 1] == "x00: changed between the sides: case"
     assert len(details) == at + 21
 
@@ -572,11 +572,11 @@ def test_steady_cases_are_told() -> None:
         "name": "steady cases",
         "model": "m",
         "passed": True,
-        "message": "of 2 cases that never failed before, none is shown to be broken",
+        "message": "none of 2 cases that never failed before is shown to be broken",
     }
     assert (broke["passed"], broke["message"]) == (
         False,
-        "1 cases that never failed before fail on every repeat",
+        "1 of 2 cases that never failed before failed on every repeat",
     )
     assert broke["details"] == (
         "a (ARIA_SNAPSHOT): passed 10 of 10 in 2 earlier runs, now 0 of 5 (p = 0.001 over 2 cases)",

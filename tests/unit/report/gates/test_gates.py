@@ -47,7 +47,7 @@ def test_a_missing_score_counts_as_not_passed(letter: str) -> None:
     result = gates(made_up({"a": "P", "b": letter}), GatePolicy(min_pass_rate=60))["pass rate"]
 
     assert result.passed is False
-    assert result.details[0] == "1 cells without a verdict count as not passed"
+    assert result.details[0] == "1 cell without a verdict, counted as not passed"
 
 
 def test_infrastructure_that_fails_everything_is_an_error_and_not_a_rate() -> None:
@@ -232,7 +232,7 @@ def test_a_group_has_a_rate_of_its_own_and_a_soft_one_only_warns() -> None:
     beta = results["group new: pass rate"]
     assert (beta.passed, beta.soft, beta.failed) == (False, True, False)
     assert results["pass rate"].passed is True
-    assert results["pass rate"].details == ("2 cells of soft groups are left out",)
+    assert results["pass rate"].details == ("2 cells of soft groups left out",)
     assert verdict_of(results.values()) is True
 
 
@@ -499,4 +499,4 @@ def test_cells_that_were_stopped_are_not_shown_to_pass() -> None:
     # The rate is that of the cells that ran, and a model without any has none.
     assert asked["pass rate", MODEL].passed is True
     assert asked["stopped", "other"].passed is False
-    assert "all 2 cells were stopped" in asked["stopped", "other"].message
+    assert "all its cells (2) were stopped" in asked["stopped", "other"].message

@@ -125,7 +125,7 @@ def test_a_missing_shard_is_named_with_its_cells(
     assert main(["run", "merge", str(first), "--output", output, "--require-complete"]) == 1
     said = capsys.readouterr().out
     assert "shard 2 of 2 is missing" in said
-    assert "2 of 4 cells have no result: a on n ARIA_SNAPSHOT, b on n ARIA_SNAPSHOT" in said
+    assert "2 of 4 cells without a result: a on n ARIA_SNAPSHOT, b on n ARIA_SNAPSHOT" in said
     report = report_of(tmp_path / "out")
     assert [c["outcome"] for case in report["cases"] for c in case["cells"]] == [
         *("passed", "skipped"),

@@ -47,6 +47,7 @@ from pytest_autoweb.report.large_report import RunReading, read_for_report
 from pytest_autoweb.report.markdown import render_markdown
 from pytest_autoweb.report.plain_stream import PlainStream, plain_text, write_obeyed
 from pytest_autoweb.report.terminal import terminal_lines
+from pytest_autoweb.report.wording import count_of
 from pytest_autoweb.report.write import write_report
 from pytest_autoweb.results.analysis.controls import shared_pages_told
 from pytest_autoweb.results.analysis.judge_agreement import agreement_line, save_agreements
@@ -352,8 +353,7 @@ class RunController:
         if flights := self._config.stash.get(FLIGHTS, None):
             self._alone.update(flights.alone)
         for why, cells in self._alone.items():
-            told = "1 cell ran alone" if cells == 1 else f"{cells} cells ran alone"
-            self._notices.append(f"{told}: {why}")
+            self._notices.append(f"{count_of(cells, 'cell')} ran alone: {why}")
 
     def _empty_shard(self) -> pytest.ExitCode:
         """Accept a shard without cells, because there may be more shards than cells."""

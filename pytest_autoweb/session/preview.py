@@ -168,7 +168,7 @@ def need_lines(needs: Needs, machine: Capacity, cells: int) -> Sequence[str]:
     """Return a run's needs, as lines for a terminal."""
     text_mb = cells * TEXT_KB / 1000
     most = "for the report at the end" if needs.for_report else "while cells run"
-    processes = "1 process" if machine.processes == 1 else f"{machine.processes} processes"
+    processes = count_of(machine.processes, "process", "processes")
     return (
         f"time     about {time_words(needs.seconds)}: {time_words(needs.working_s)} of work on "
         f"{machine.cores} cores, {time_words(needs.waiting_s)} of waiting; {processes} with "

@@ -15,6 +15,7 @@ from pytest_autoweb.base.child_process import StartFailed, start_owned, stop_own
 from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.base.redaction import without_secrets
 from pytest_autoweb.base.tokens import is_token
+from pytest_autoweb.report.wording import count_of
 from pytest_autoweb.session.cluster.frame_stream import Frame, FrameStream
 from pytest_autoweb.session.cluster.ray_process import BridgeConfig
 from pytest_autoweb.session.cluster.session_server import SessionServer
@@ -177,8 +178,8 @@ class RayCluster:
         """Return a line for the header and the report."""
         room = self.room
         return (
-            f"Ray {room.ray}, {_count(room.nodes, 'node')} with {room.cores:g} free cores and "
-            f"{room.memory / 2**30:.1f} GiB: {_count(self.workers, 'worker')}"
+            f"Ray {room.ray}, {count_of(room.nodes, 'node')} with {room.cores:g} free cores and "
+            f"{room.memory / 2**30:.1f} GiB: {count_of(self.workers, 'worker')}"
         )
 
     def why_lost(self, worker: str) -> str:
@@ -234,10 +235,6 @@ class RayCluster:
             self._stream.send(Frame("answer", frame.worker, frame.number, str(status), body))
         except OSError:
             return
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"
 
 
 class RuntimeEnv(NamedTuple):

@@ -166,7 +166,7 @@ def test_the_first_page_says_how_far_choices_and_confidence_hold(
     expect(part.get_by_role("img").first).to_have_attribute(
         "aria-label",
         "Reliability of the confidence of fake/seeing. confidence 55%: "
-        "right 0% of 1; confidence 93%: right 50% of 2.",
+        "right 0% of 1; confidence 92%: right 50% of 2.",
     )
 
 

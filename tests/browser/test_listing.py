@@ -27,17 +27,22 @@ def show(blank: Page) -> Show:
 
     def show(html: str) -> str:
         blank.set_content(f"<body>{html}</body>")
-        return capture_snapshot(
-            blank,
-            "ARIA",
-            url="",
-            entry_action="",
-            step_indexes=(),
-            budget_tokens=4_000,
-            folds=Folds(),
-        ).text
+        return listed(blank)
 
     return show
+
+
+def listed(page: Page) -> str:
+    taken = capture_snapshot(
+        page,
+        "ARIA",
+        url="",
+        entry_action="",
+        step_indexes=(),
+        budget_tokens=4_000,
+        folds=Folds(),
+    )
+    return taken.text
 
 
 PRESSED = {
@@ -319,6 +324,22 @@ def test_what_listens_in_frames_is_listed(show: Show) -> None:
         'iframe "Two": x | clickable "Share"',
         'iframe "Three": y',
     ]
+
+
+def test_frames_that_come_after_a_listing_can_be_listed_and_acted_in(
+    blank: Page, show: Show
+) -> None:
+    pane = "<iframe name=pane srcdoc='<button>Confirm</button>'></iframe>"
+    renew = "const old = document.querySelector('iframe'); old.replaceWith(old.cloneNode())"
+    html = f'{pane}<button onclick="{renew}">Renew</button>'
+    assert 'button "Confirm"' in show(html)
+
+    for _ in range(2):
+        blank.get_by_role("button", name="Renew").click()
+        confirm = blank.frame_locator("iframe").get_by_role("button", name="Confirm")
+        confirm.click(timeout=10_000)
+        confirm.evaluate("(button) => button.replaceWith('A list')", timeout=10_000)
+        assert "A list" in listed(blank)
 
 
 def test_an_icon_is_named_by_its_title(show: Show) -> None:

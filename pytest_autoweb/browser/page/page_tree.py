@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 from msgspec import Struct, field
 from playwright.sync_api import CDPSession, ElementHandle, Error, Frame, JSHandle, Locator, Page
@@ -330,23 +331,33 @@ def _heard_in(session: CDPSession, **where: int) -> _Heard:
     return _Heard.read(read_json(str(sent["result"]["value"])))
 
 
+_WORLDS: WeakKeyDictionary[CDPSession, dict[int, None]] = WeakKeyDictionary()
+
+
 def _contexts(session: CDPSession) -> list[int]:
-    """Return the worlds in which the scripts of a page and of its frames run."""
-    found: list[int] = []
+    """Return the worlds in which the scripts of a page and of its frames run.
+
+    The session is told of them from the first time on. If it no longer wanted to be told, Chromium
+    would make no world for frames that come later, and Playwright's calls to them would not end.
+    """
+    if (known := _WORLDS.get(session)) is not None:
+        return list(known)
+    found = _WORLDS[session] = {}
 
     def note(event: Mapping[str, Any]) -> None:
         context = event["context"]
         if context["auxData"]["isDefault"]:
-            found.append(int(context["id"]))
+            found[int(context["id"])] = None
+
+    def forget(event: Mapping[str, Any]) -> None:
+        found.pop(int(event["executionContextId"]), None)
 
     session.on("Runtime.executionContextCreated", note)
-    try:
-        # Those that exist are told before the answer.
-        session.send("Runtime.enable")
-        session.send("Runtime.disable")
-    finally:
-        session.remove_listener("Runtime.executionContextCreated", note)
-    return found
+    session.on("Runtime.executionContextDestroyed", forget)
+    session.on("Runtime.executionContextsCleared", lambda event: found.clear())
+    # Those that exist are told before the answer.
+    session.send("Runtime.enable")
+    return list(found)
 
 
 # -- from what the script tells --------------------------------------------------------

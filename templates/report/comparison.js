@@ -1,7 +1,7 @@
 /* The comparison of two chosen sides: the verdict, the numbers and the cases that differ. */
 
 import { line, picture, words } from "./charts.js";
-import { cellMark, el, fold, hundredths, modelName, money, percent, plural, range, sameRate, seconds, svg, text, withSign } from "./dom.js";
+import { cellMark, el, fold, modelName, money, percent, plural, range, sameRate, seconds, signedHundredths, svg, text } from "./dom.js";
 import { addPanel } from "./panels.js";
 
 const METRICS = { first_attempt: "first attempt", after_repair: "after repair" };
@@ -133,7 +133,7 @@ function sides(c) {
 const took = ({ value, interval }) => [seconds(value), interval && el("span.soft", ` (${seconds(interval.low)}–${seconds(interval.high)})`)];
 const per = (side) => (side.cost_per_cell === null ? "unknown" : money(side.cost_per_cell, true));
 const signed = (v) => `${v > 0 ? "+" : v < 0 ? "−" : ""}${Math.abs(v * 100).toFixed(Math.abs(v) < 0.1 ? 1 : 0)}%`;
-const points = (v, unit = " points") => (v === null ? "–" : `${withSign(hundredths(v))}${unit}`);
+const points = (v, unit = " points") => (v === null ? "–" : `${signedHundredths(v)}${unit}`);
 
 function difference(c) {
   if (c.difference === null) return null;

@@ -1,6 +1,6 @@
 /* How first attempts failed, and what corrections gained over retrying without feedback. */
 
-import { count, el, failureName, hundredths, modelName, percent, text, withSign } from "./dom.js";
+import { count, el, failureName, modelName, percent, signedHundredths, text, withSign } from "./dom.js";
 import { addPanel } from "./panels.js";
 
 function correctionsPanel(facts) {
@@ -30,13 +30,12 @@ function typesTable(facts) {
       el("td", f.types.map((t) => `${failureName(t.type)} ${t.count}${t.by_model ? ` (${t.by_model} named by a model)` : ""}`).join(", ")), el("td.num", count(f.duplicates)), el("td.num", count(f.cached))))));
 }
 
-const gainPoints = (share) => withSign(hundredths(share));
-const gainSpan = (at) => (at ? ` (${gainPoints(at.low)} to ${gainPoints(at.high)})` : "");
+const gainSpan = (at) => (at ? ` (${signedHundredths(at.low)} to ${signedHundredths(at.high)})` : "");
 const span = (at) => (at ? ` (${percent(at.low)} to ${percent(at.high)})` : "");
 const COLUMNS = [
   ["Recovered", (a) => `${a.recovered} of ${a.cells}${span(a.interval)}`], ["Retries", (a) => count(a.retries)], ["Calls", (a) => count(a.calls)],
   ["Cost", (a) => (a.cost_usd === null ? "unknown" : `$${a.cost_usd.toFixed(4)}`)],
-  ["Gain over plain", (a) => (a.control ? "–" : a.gain === null ? "not measured" : `${gainPoints(a.gain)} points${gainSpan(a.gain_interval)}`)],
+  ["Gain over plain", (a) => (a.control ? "–" : a.gain === null ? "not measured" : `${signedHundredths(a.gain)} points${gainSpan(a.gain_interval)}`)],
   ["Only this / only plain", (a) => (a.gain === null ? "–" : `${a.only_this} / ${a.only_plain} of ${a.pairs} cases`)],
   ["p", (a) => (a.p === null ? "–" : a.p.toFixed(3))], ["Calls beyond plain", (a) => (a.calls_more === null ? "–" : withSign(a.calls_more))],
 ];

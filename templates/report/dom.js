@@ -129,13 +129,14 @@ export const plural = (n, one, many = one + "s") => `${count(n)} ${n === 1 ? one
 export const count = (n) => n.toLocaleString("en-US");
 
 /* Round a share to hundredths. Halves become even, as in the terminal and in summary.md, which say the same. */
-export function hundredths(share) {
+function hundredths(share) {
   const exact = share * 100;
   const below = Math.floor(exact);
   return exact - below === 0.5 ? below + Math.abs(below % 2) : Math.round(exact);
 }
 
 export const withSign = (whole) => `${whole > 0 ? "+" : whole < 0 ? "−" : ""}${Math.abs(whole)}`;
+export const signedHundredths = (share) => withSign(hundredths(share));
 
 export function percent(value) {
   return value === null || value === undefined ? "–" : `${hundredths(value)}%`;

@@ -1,6 +1,6 @@
 /* The models' rates with their intervals, what they cost and how long they took. */
 
-import { OUTCOMES, count, el, fold, hundredths, modelName, money, percent, plural, range, sameRate, seconds, text, tokens, withSign } from "./dom.js";
+import { OUTCOMES, count, el, fold, modelName, money, percent, plural, range, sameRate, seconds, signedHundredths, text, tokens } from "./dom.js";
 import { addPanel } from "./panels.js";
 
 function leaderboard({ summary, execution }) {
@@ -86,9 +86,8 @@ function servedLine({ model, served = [] }) {
 
 function chanceLine(found) {
   if (!found) return null;
-  const points = (share) => withSign(hundredths(share));
-  const between = found.interval && ` (95% ${points(found.interval.low)} to ${points(found.interval.high)})`;
-  return el("div.soft.small", `${points(found.difference)} points above chance${between || ""}: ${percent(found.rate)} against ${percent(found.floor)} of ${plural(found.cases, "case")}`);
+  const between = found.interval && ` (95% ${signedHundredths(found.interval.low)} to ${signedHundredths(found.interval.high)})`;
+  return el("div.soft.small", `${signedHundredths(found.difference)} points above chance${between || ""}: ${percent(found.rate)} against ${percent(found.floor)} of ${plural(found.cases, "case")}`);
 }
 
 /* The share of the points, where checks carry some; like the rates, over all and over graded cells. */

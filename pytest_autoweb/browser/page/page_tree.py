@@ -332,6 +332,7 @@ def _heard_in(session: CDPSession, **where: int) -> _Heard:
 
 
 _WORLDS: WeakKeyDictionary[CDPSession, dict[int, None]] = WeakKeyDictionary()
+"""The worlds that each session was told of and that still exist, in their order."""
 
 
 def _contexts(session: CDPSession) -> list[int]:
@@ -342,7 +343,7 @@ def _contexts(session: CDPSession) -> list[int]:
     """
     if (known := _WORLDS.get(session)) is not None:
         return list(known)
-    found = _WORLDS[session] = {}
+    found: dict[int, None] = {}
 
     def note(event: Mapping[str, Any]) -> None:
         context = event["context"]
@@ -357,6 +358,7 @@ def _contexts(session: CDPSession) -> list[int]:
     session.on("Runtime.executionContextsCleared", lambda event: found.clear())
     # Those that exist are told before the answer.
     session.send("Runtime.enable")
+    _WORLDS[session] = found
     return list(found)
 
 

@@ -83,10 +83,8 @@ def run_sync(args: argparse.Namespace) -> int:
                 print(f"autoweb: {error}", file=sys.stderr)
                 refused += 1
                 continue
-            cells, calls = (
-                count_of(written.cells, "cell"),
-                count_of(written.tool_calls, "tool call"),
-            )
+            cells = count_of(written.cells, "cell")
+            calls = count_of(written.tool_calls, "tool call")
             print(f"{folder}: {cells}, {calls}, as {written.run_id[:8]} in {store.display_url}")
     return 4 if refused else 0
 

@@ -23,6 +23,7 @@ from pytest_autoweb.report.wording import (
     flips,
     gate_state,
     gates_alone,
+    in_all_cases,
     in_order,
     limit_lines,
     median_seconds,
@@ -250,8 +251,7 @@ def _controls(rows: Sequence[ControlRow]) -> list[str]:
         return []
     doubtful = [row for row in rows if {row.oracle, row.noop} - {None, "holds"}]
     if not doubtful:
-        where = f"all {len(rows)} cases" if len(rows) > 1 else "the one case"
-        return [f"Controls hold in {where}.", ""]
+        return [f"Controls hold {in_all_cases(len(rows))}.", ""]
     lines = [f"Controls are in doubt in {len(doubtful)} of {count_of(len(rows), 'case')}:", ""]
     return [
         *lines,

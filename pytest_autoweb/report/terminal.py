@@ -15,6 +15,7 @@ from pytest_autoweb.report.wording import (
     execution_lines,
     flaky_cases,
     flips,
+    in_all_cases,
     limit_lines,
     median_seconds,
     models_in_modes,
@@ -161,8 +162,7 @@ def _controls(rows: Sequence[ControlRow]) -> Iterable[Line]:
         return
     doubtful = [row for row in rows if {row.oracle, row.noop} - {None, "holds"}]
     if not doubtful:
-        where = f"all {len(rows)} cases" if len(rows) > 1 else "the one case"
-        yield f"controls hold in {where}", {}
+        yield f"controls hold {in_all_cases(len(rows))}", {}
     by_reason: dict[str, list[str]] = {}
     for row in doubtful:
         by_reason.setdefault(row.reason, []).append(row.case_id)

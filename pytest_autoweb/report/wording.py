@@ -233,6 +233,11 @@ def count_of(n: int, one: str, many: str = "") -> str:
     return f"{n:,} {one if n == 1 else many or one + 's'}"
 
 
+def in_all_cases(n: int) -> str:
+    """Return in words that something is so in all of some cases."""
+    return f"in all {n} cases" if n > 1 else "in the one case"
+
+
 def percent(value: float | None) -> str:
     """Return a rate in percent, or a dash if there is none."""
     return "–" if value is None else f"{value:.0%}"
